@@ -57,6 +57,11 @@ inline constexpr Metric kReadRate = {
 inline constexpr Metric kResponseBytes = {
     "baseband_response_bytes_total", "rpc",
     "Bytes of the response messages that were handed over to gRPC."};
+// way: in_place, read by devices where gRPC received it (--grpc-pinned-share); gathered, copied
+// before
+inline constexpr Metric kPayloadBytes = {
+    "baseband_payload_bytes_total", "way",
+    "Bytes of payload that came in messages, by the way they went to a device."};
 // direction: in, of requests; out, of responses
 inline constexpr Metric kSharedMemoryBytes = {
     "baseband_shared_memory_bytes_total", "direction",

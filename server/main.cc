@@ -195,6 +195,7 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
                             CreateHostPool(created, MibToBytes(config.staging_mib)));
   BASEBAND_ASSIGN_OR_RETURN(const std::shared_ptr<HostPool> reply,
                             CreateHostPool(created, MibToBytes(config.reply_mib)));
+  BASEBAND_RETURN_IF_ERROR(StartReadArena(config, created));
   if (!TestDevices(created.devices, operations, *staging, *reply)) {
     return absl::InternalError("no device passed its self-test");
   }

@@ -8,7 +8,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/device/read_arena.h"
 #include "server/process/freed_memory.h"
+#include "server/read_malloc.h"
 
 namespace baseband::server {
 
@@ -34,6 +37,16 @@ DeviceOptions ToDeviceOptions(const Config& config, const OperationTable& operat
   options.cuda_workspace_bytes = operations.cuda_workspace_bytes();
   options.prepare_cuda = [&operations] { return operations.PrepareCuda(); };
   return options;
+}
+
+absl::Status StartReadArena(const Config& config, const Devices& devices) {
+  const int64_t bytes = MibToBytes(config.grpc_mib) / 100 * config.grpc_pinned_share;
+  if (bytes == 0 || !HasReadMalloc() || !HasGpu(devices)) return absl::OkStatus();
+  BASEBAND_ASSIGN_OR_RETURN(std::shared_ptr<HostPool> pool, CreateHostPool(devices, bytes));
+  // For good: whatever has a block of it gives it back when it likes.
+  const auto& memory = *new std::shared_ptr<HostPool>(std::move(pool));
+  ReadArena::SetOfProcess(new ReadArena(memory->region()));
+  return absl::OkStatus();
 }
 
 DispatcherOptions ToDispatcherOptions(const Config& config, const OperationTable& operations,

@@ -18,6 +18,10 @@ namespace baseband::server {
 // `operations` outlives the devices, which are prepared for them.
 DeviceOptions ToDeviceOptions(const Config& config, const OperationTable& operations);
 
+// Lets gRPC read into memory that the GPUs reach, if there are any and --grpc-pinned-share wants
+// it: for good, whatever becomes of them. Before the server receives.
+absl::Status StartReadArena(const Config& config, const Devices& devices);
+
 // `operations` outlives the dispatcher; `lane` is what the devices were created with.
 DispatcherOptions ToDispatcherOptions(const Config& config, const OperationTable& operations,
                                       const LaneCapacity& lane);

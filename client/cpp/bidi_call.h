@@ -73,6 +73,7 @@ class BidiCall : public AsyncCall, public std::enable_shared_from_this<BidiCall>
 
   grpc::CompletionQueue* queue() const { return queue_; }
   SteadyTimer* timer() const { return channels_->timer(); }
+  ClientThrottle& throttle() const { return channels_->throttle(); }
 
   mutable absl::Mutex mutex_;
   SteadyCondition changed_;  // any of what follows, and what who derives adds to it

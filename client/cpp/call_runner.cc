@@ -1,5 +1,6 @@
 #include "client/cpp/call_runner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "client/cpp/delayed_run.h"
@@ -33,7 +34,8 @@ auto CallRunner::StartCall(const Make& make) {
   return call;
 }
 
-CallRunner::CallRunner(const ClientOptions& options) : retry_(options), channels_(options) {
+CallRunner::CallRunner(const ClientOptions& options)
+    : retry_(options), stripe_from_bytes_(options.stripe_from_bytes), channels_(options) {
   for (int i = 0; i < options.polling_threads; ++i) {
     queues_.push_back(std::make_unique<grpc::CompletionQueue>());
   }
@@ -70,6 +72,27 @@ std::weak_ptr<AsyncCall> CallRunner::StartUnary(CallSpec spec, UnaryCall::Done d
           closed();
         });
   });
+}
+
+int CallRunner::CountStripes(int64_t payload_bytes) const {
+  if (stripe_from_bytes_ == 0 || payload_bytes < stripe_from_bytes_) return 1;
+  const int64_t most = payload_bytes / (stripe_from_bytes_ / 2);
+  return static_cast<int>(std::min<int64_t>(most, channels_.CountIdle()));
+}
+
+std::weak_ptr<AsyncCall> CallRunner::StartStriped(CallSpec whole,
+                                                  const std::vector<grpc::ByteBuffer>& parts,
+                                                  StripedCall::Done done) {
+  const grpc::ByteBuffer request = std::move(whole.request);
+  const auto start = [this, spec = std::move(whole)](const grpc::ByteBuffer& part,
+                                                     UnaryCall::Done part_done) {
+    CallSpec call = spec;
+    call.request = part;
+    return StartUnary(std::move(call), std::move(part_done));
+  };
+  const auto call = std::make_shared<StripedCall>(start, request, std::move(done));
+  call->Start(parts);
+  return call;
 }
 
 std::shared_ptr<StreamCall> CallRunner::StartStream(const StreamSpec& spec) {

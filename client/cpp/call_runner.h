@@ -4,6 +4,7 @@
 #define BASEBAND_CLIENT_CPP_CALL_RUNNER_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "client/cpp/attempt.h"
 #include "client/cpp/channel_pool.h"
 #include "client/cpp/stream_call.h"
+#include "client/cpp/striped_call.h"
 #include "client/cpp/submit_session.h"
 #include "client/cpp/unary_call.h"
 #include "grpcpp/completion_queue.h"
@@ -34,6 +36,11 @@ class CallRunner {
 
   // `spec` but for its retries, which are those of the options.
   std::weak_ptr<AsyncCall> StartUnary(CallSpec spec, UnaryCall::Done done);
+  // In how many parts a request with so large a payload is best sent now.
+  int CountStripes(int64_t payload_bytes) const;
+  // `whole` in `parts`, each a call like it.
+  std::weak_ptr<AsyncCall> StartStriped(CallSpec whole, const std::vector<grpc::ByteBuffer>& parts,
+                                        StripedCall::Done done);
   std::shared_ptr<StreamCall> StartStream(const StreamSpec& spec);
   // The session must not outlive this.
   std::shared_ptr<SubmitSession> StartSession(const SubmitStreamOptions& options);
@@ -49,6 +56,7 @@ class CallRunner {
   std::vector<std::shared_ptr<AsyncCall>> CloseAndListCalls();
 
   const RetryOptions retry_;
+  const int stripe_from_bytes_;
   ChannelPool channels_;
   std::vector<std::unique_ptr<grpc::CompletionQueue>> queues_;
   std::atomic<unsigned> turn_{0};

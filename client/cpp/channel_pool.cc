@@ -126,6 +126,13 @@ PooledChannel& ChannelPool::Pick() {
   return *best;
 }
 
+int ChannelPool::CountIdle() const {
+  const auto idle = std::count_if(channels_.begin(), channels_.end(), [](const auto& pooled) {
+    return pooled->calls.load(std::memory_order_relaxed) == 0;
+  });
+  return idle > 0 && IsConnected() ? static_cast<int>(idle) : 0;
+}
+
 bool ChannelPool::IsConnected() const {
   bool connected = true;
   for (const auto& pooled : channels_) {

@@ -43,6 +43,9 @@ class ChannelPool {
   // The channel with the fewest calls in flight, the next in turn among equals.
   PooledChannel& Pick();
 
+  // How many channels have no call in flight; 0 while not all are connected.
+  int CountIdle() const;
+
   // Adds the token, if there is one.
   void Authorize(grpc::ClientContext* context) const;
 

@@ -9,6 +9,7 @@
 #include "absl/types/optional.h"
 #include "baseband/v1/baseband.grpc.pb.h"
 #include "client/cpp/attempt.h"
+#include "client/cpp/block_split.h"
 #include "client/cpp/call_runner.h"
 #include "client/cpp/client_options.h"
 #include "client/cpp/messages.h"
@@ -108,14 +109,22 @@ class Client::Impl {
     if (StartOnRing<Response>(method, &request, options, done)) return {};
     const std::shared_ptr<SharedBulk> bulk = BulkOf(LiveArena(), *SubmitFieldsOf(method), request);
     if (bulk == nullptr) {
-      CallSpec spec = SpecOf(method, request, options);
+      const size_t payload_bytes = request.payload().size();
+      CallSpec spec = SpecOf(method, SerializeBulk(&request), options);
       spec.repetition = RepetitionOf(request);
+      if constexpr (kHasBlocks<Request>) {
+        const auto parts = SplitBlocks(request, spec.request, payload_bytes,
+                                       runner_.CountStripes(static_cast<int64_t>(payload_bytes)));
+        if (!parts.empty()) {
+          return runner_.StartStriped(std::move(spec), parts, WhenJoined<Response>(done));
+        }
+      }
       return Start<Response>(std::move(spec), std::move(done));
     }
     request.clear_payload();
     Repetition repetition = RepetitionOf(bulk, request);
     bulk->NameIn(&request);
-    CallSpec spec = SpecOf(method, request, options);
+    CallSpec spec = SpecOf(method, Serialize(request), options);
     spec.repetition = std::move(repetition);
     return runner_.StartUnary(std::move(spec), WhenShared<Response>(bulk, std::move(done)));
   }
@@ -123,7 +132,7 @@ class Client::Impl {
   template <typename Response>
   std::weak_ptr<AsyncCall> Start(const char* method, const google::protobuf::MessageLite& request,
                                  const CallOptions& options, Callback<Response> done) {
-    return Start<Response>(SpecOf(method, request, options), std::move(done));
+    return Start<Response>(SpecOf(method, Serialize(request), options), std::move(done));
   }
 
  private:
@@ -170,12 +179,11 @@ class Client::Impl {
     return false;
   }
 
-  static CallSpec SpecOf(const char* method, const google::protobuf::MessageLite& request,
+  static CallSpec SpecOf(const char* method, absl::StatusOr<grpc::ByteBuffer> bytes,
                          const CallOptions& options) {
     CallSpec spec;
     spec.method = method;
     spec.header = HeaderOf(options);
-    absl::StatusOr<grpc::ByteBuffer> bytes = Serialize(request);
     if (bytes.ok()) {
       spec.request = *std::move(bytes);
     } else {

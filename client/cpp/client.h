@@ -54,6 +54,12 @@ struct ClientOptions {
   // Connections to each server, 1 .. 64. Each is served by one thread of gRPC at a time, so large
   // messages want several; a call takes the one with the fewest calls in flight.
   int connections = 4;
+  // Encode and Decode with a payload of so many bytes, 131072 .., and several blocks go in parts of
+  // at least half as many over connections without calls, if the call would find others idle: it
+  // then takes as long as the largest part. Each part is a call of its own to the server, in its
+  // records, metrics and quotas too; the answer's timing is that of the slowest. 0: never. Not what
+  // is in shared memory.
+  int stripe_from_bytes = 1 << 20;
   // Threads that parse answers and run callbacks, 1 .. 64.
   int polling_threads = 2;
 

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/cpp/messages.h"
 #include "client/cpp/target.h"
 #include "common/tls/pem.h"
 
@@ -91,6 +92,8 @@ absl::Status CheckOptions(const ClientOptions& options) {
        {CheckRange("connections", options.connections, 1, 64),
         CheckRange("polling_threads", options.polling_threads, 1, 64),
         CheckRange("max_attempts", options.max_attempts, 1, 5),
+        CheckRange("stripe_from_bytes", options.stripe_from_bytes,
+                   options.stripe_from_bytes == 0 ? 0 : kLeastBulkBytes, INT32_MAX),
         CheckRange("retry_buffer_bytes", options.retry_buffer_bytes, 0, INT32_MAX)}) {
     if (!status.ok()) {
       return status;

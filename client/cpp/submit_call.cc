@@ -16,9 +16,8 @@ CallHeader HeaderOf(const SubmitStreamOptions& options) {
   return header;
 }
 
-absl::Status Hopeless() {
-  return absl::DeadlineExceededError("not sent: too little was left of the request's timeout");
-}
+// Requests of one operation are of one kind to the throttle, beside unary calls.
+std::string MethodOf(int request_field) { return absl::StrCat("Submit ", request_field); }
 
 // What becomes of a request that has no answer when its stream ends. Only where the server went, or
 // said nothing any more, it may be tried elsewhere: Unavailable. When to come back is what the
@@ -81,8 +80,9 @@ void SubmitCall::Accept(Outgoing outgoing) {
     heard_ = SteadyNow();
   }
   open_.emplace(outgoing.id,
-                Waiting{outgoing.item.fields.response, std::move(outgoing.item.done),
-                        outgoing.item.deadline, outgoing.kind, absl::InfiniteFuture()});
+                Waiting{outgoing.item.fields.request, outgoing.item.fields.response,
+                        std::move(outgoing.item.done), outgoing.item.deadline, outgoing.kind,
+                        PriorityOf(outgoing.item.priority), absl::InfiniteFuture()});
   outgoing_.emplace(Place(outgoing.item.deadline, outgoing.id), std::move(outgoing));
   Watch();
 }
@@ -160,20 +160,27 @@ absl::Status SubmitCall::Finish() {
   return result_;
 }
 
-bool SubmitCall::IsHopeless(const Outgoing& outgoing) {
+absl::Status SubmitCall::CheckHope(const Outgoing& outgoing) {
+  if (outgoing.item.deadline == absl::InfiniteFuture()) return absl::OkStatus();
   const bool server_has_others = open_.size() > outgoing_.size();
   const absl::Time now = SteadyNow();
-  return server_has_others && outgoing.item.deadline - now < times_.Least(outgoing.kind, now);
+  if (server_has_others && outgoing.item.deadline - now < times_.Least(outgoing.kind, now)) {
+    return absl::DeadlineExceededError("not sent: too little was left of the request's timeout");
+  }
+  return throttle().Admit(MethodOf(outgoing.item.fields.request),
+                          PriorityOf(outgoing.item.priority));
 }
 
 absl::optional<grpc::ByteBuffer> SubmitCall::TakeNext(bool* more) {
   Outgoing next;
   {
     absl::MutexLock lock(&mutex_);
-    while (!outgoing_.empty() && IsHopeless(outgoing_.begin()->second)) {
+    while (!outgoing_.empty()) {
+      absl::Status hope = CheckHope(outgoing_.begin()->second);
+      if (hope.ok()) break;
       const Place place = outgoing_.begin()->first;
       deadlines_.erase(place);
-      hopeless_.push_back(Withdraw(place));
+      hopeless_.emplace_back(Withdraw(place), std::move(hope));
       AcceptEnqueued();
       Watch();
     }
@@ -210,7 +217,10 @@ void SubmitCall::OnMessage(grpc::ByteBuffer message) {
       } else {
         waiting = std::move(found->second);
         given_up_ -= waiting.done == nullptr ? 1 : 0;
-        if (answer->status.ok() && waiting.done != nullptr) {
+        const bool was_late = waiting.done == nullptr;
+        throttle().OnEnd(MethodOf(waiting.request_field), waiting.priority,
+                         was_late ? absl::DeadlineExceededError("") : answer->status);
+        if (answer->status.ok() && !was_late) {
           times_.Add(waiting.kind, heard_ - waiting.sent, heard_);
         }
         deadlines_.erase({waiting.deadline, answer->id});
@@ -250,7 +260,7 @@ absl::Status SubmitCall::CheckComplete() const {
 void SubmitCall::OnEnd(const absl::Status& result) {
   std::unordered_map<uint64_t, Waiting> open;
   Queue enqueued;
-  std::vector<SubmitItem::Done> hopeless;
+  Hopeless hopeless;
   {
     absl::MutexLock lock(&mutex_);
     open.swap(open_);
@@ -268,7 +278,7 @@ void SubmitCall::OnEnd(const absl::Status& result) {
   for (auto& [place, outgoing] : enqueued) {
     outgoing.item.done(lost);
   }
-  for (const SubmitItem::Done& done : hopeless) done(Hopeless());
+  for (const auto& [done, why] : hopeless) done(why);
 }
 
 SubmitItem::Done SubmitCall::Withdraw(const Place& place) {
@@ -313,7 +323,7 @@ void SubmitCall::Watch() {
 }
 
 void SubmitCall::OnAlarm() {
-  std::vector<SubmitItem::Done> hopeless;
+  Hopeless hopeless;
   std::vector<SubmitItem::Done> late;
   {
     absl::MutexLock lock(&mutex_);
@@ -335,7 +345,7 @@ void SubmitCall::OnAlarm() {
       Watch();
     }
   }
-  for (const SubmitItem::Done& done : hopeless) done(Hopeless());
+  for (const auto& [done, why] : hopeless) done(why);
   for (const SubmitItem::Done& done : late) {
     done(absl::DeadlineExceededError("no answer within the request's timeout"));
   }

@@ -25,7 +25,8 @@ namespace baseband::client {
 
 // The contract of its methods is SubmitStream's. What waits for credits, in Submit() too, or to be
 // written, goes earliest deadline first; and fails in its turn, unsent, if less is left to it than
-// the least that requests like it take, and the server has others to do. Thread-safe.
+// the least that requests like it take, and the server has others to do, or if it has a deadline
+// and the client's throttle withholds it. Thread-safe.
 class SubmitCall final : public BidiCall {
  public:
   // As BidiCall; `closed` runs after all callbacks.
@@ -43,10 +44,12 @@ class SubmitCall final : public BidiCall {
   // In which order requests go: by deadline, then by id.
   using Place = std::pair<absl::Time, uint64_t>;
   struct Waiting {  // for its answer
+    int request_field = 0;
     int response_field = 0;
     SubmitItem::Done done;  // null: it has run, for the request's deadline has passed
     absl::Time deadline;
     ResponseTimes::Kind kind;
+    Priority priority = Priority::kNormal;
     absl::Time sent;  // InfiniteFuture: not yet
   };
   struct Outgoing {
@@ -56,6 +59,7 @@ class SubmitCall final : public BidiCall {
     SubmitItem item;  // without `done` once it is charged
   };
   using Queue = std::map<Place, Outgoing>;
+  using Hopeless = std::vector<std::pair<SubmitItem::Done, absl::Status>>;
 
   void OnStart() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasNext() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !outgoing_.empty(); }
@@ -74,8 +78,11 @@ class SubmitCall final : public BidiCall {
   Outgoing Number(SubmitItem item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether `place`, of a thread in Submit(), is before all else that has no credits.
   bool IsNext(const Place& place) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether it is now too late to send it, by what was answered lately.
-  bool IsHopeless(const Outgoing& outgoing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether it is worth sending now, by what was answered lately; or why not.
+  absl::Status CheckHope(const Outgoing& outgoing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Priority PriorityOf(const absl::optional<Priority>& priority) const {
+    return priority.value_or(options_.priority);
+  }
   void Add(Outgoing outgoing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Accepts what there are credits for, to be called wherever that may have become more.
   void AcceptEnqueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -93,12 +100,12 @@ class SubmitCall final : public BidiCall {
   int64_t credit_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unordered_map<uint64_t, Waiting> open_ ABSL_GUARDED_BY(mutex_);
-  int given_up_ ABSL_GUARDED_BY(mutex_) = 0;                        // of them, those without `done`
-  Queue outgoing_ ABSL_GUARDED_BY(mutex_);                          // accepted, to be written
-  Queue enqueued_ ABSL_GUARDED_BY(mutex_);                          // without credits yet
-  std::set<Place> blocked_ ABSL_GUARDED_BY(mutex_);                 // threads in Submit()
-  std::set<Place> deadlines_ ABSL_GUARDED_BY(mutex_);               // of open_ and enqueued_
-  std::vector<SubmitItem::Done> hopeless_ ABSL_GUARDED_BY(mutex_);  // to be told so by the alarm
+  int given_up_ ABSL_GUARDED_BY(mutex_) = 0;           // of them, those without `done`
+  Queue outgoing_ ABSL_GUARDED_BY(mutex_);             // accepted, to be written
+  Queue enqueued_ ABSL_GUARDED_BY(mutex_);             // without credits yet
+  std::set<Place> blocked_ ABSL_GUARDED_BY(mutex_);    // threads in Submit()
+  std::set<Place> deadlines_ ABSL_GUARDED_BY(mutex_);  // of open_ and enqueued_
+  Hopeless hopeless_ ABSL_GUARDED_BY(mutex_);          // to be told so by the alarm
   ResponseTimes times_ ABSL_GUARDED_BY(mutex_);
   bool granted_ ABSL_GUARDED_BY(mutex_) = false;  // the first credits have come
   absl::Time heard_ ABSL_GUARDED_BY(mutex_);      // the last response, or since when one is due

@@ -8,21 +8,17 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/message_split.h"
+#include "client/cpp/messages.h"
 #include "client/cpp/submit_stream.h"
 #include "client/cpp/to_status.h"
 #include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "google/protobuf/wire_format_lite.h"
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "grpcpp/support/slice.h"
 
 namespace baseband::client {
 namespace {
 
-using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
-using google::protobuf::io::CodedOutputStream;
-using google::protobuf::io::StringOutputStream;
 
 struct Operation {
   absl::string_view method;
@@ -39,19 +35,6 @@ constexpr Operation kOperations[] = {
 bool IsResult(int field) {
   return std::any_of(std::begin(kOperations), std::end(kOperations),
                      [field](const Operation& o) { return o.fields.response == field; });
-}
-
-// The bytes begin .. begin + size - 1 of `slices`.
-grpc::ByteBuffer Part(const std::vector<grpc::Slice>& slices, size_t begin, size_t size) {
-  std::vector<grpc::Slice> part;
-  for (const grpc::Slice& slice : slices) {
-    const size_t first = std::min(begin, slice.size());
-    const size_t last = first + std::min(size, slice.size() - first);
-    if (last > first) part.push_back(slice.sub(first, last));
-    begin -= first;
-    size -= last - first;
-  }
-  return grpc::ByteBuffer(part.data(), part.size());
 }
 
 // Fills `header` with all but the result, and tells where that is.
@@ -78,19 +61,7 @@ absl::optional<SubmitFields> SubmitFieldsOf(absl::string_view method) {
 
 grpc::ByteBuffer MakeSubmitRequest(const v1::SubmitRequest& header, int field,
                                    const grpc::ByteBuffer& request) {
-  std::string text = header.SerializeAsString();
-  {
-    StringOutputStream stream(&text);  // appends
-    CodedOutputStream out(&stream);
-    out.WriteTag(WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
-    out.WriteVarint32(static_cast<uint32_t>(request.Length()));
-  }
-  std::vector<grpc::Slice> slices;
-  if (!request.Dump(&slices).ok()) {
-    slices.clear();  // gRPC's way of saying: zero bytes
-  }
-  slices.emplace(slices.begin(), text);
-  return grpc::ByteBuffer(slices.data(), slices.size());
+  return WithField(header.SerializeAsString(), field, request);
 }
 
 absl::StatusOr<SubmitAnswer> ReadSubmitResponse(grpc::ByteBuffer message) {
@@ -99,11 +70,10 @@ absl::StatusOr<SubmitAnswer> ReadSubmitResponse(grpc::ByteBuffer message) {
   SubmitAnswer answer;
   size_t begin = 0;
   size_t size = 0;
-  std::vector<grpc::Slice> slices;
   bool ok = reader.status().ok();
   if (ok) {
     CodedInputStream in(&reader);
-    ok = Split(in, &header, &answer.field, &begin, &size) && message.Dump(&slices).ok();
+    ok = Split(in, &header, &answer.field, &begin, &size);
   }
   if (!ok) {
     return absl::InternalError("the server's response cannot be parsed");
@@ -116,7 +86,7 @@ absl::StatusOr<SubmitAnswer> ReadSubmitResponse(grpc::ByteBuffer message) {
     SetRetryAfter(absl::Microseconds(static_cast<int64_t>(header.retry_after_us())),
                   &answer.status);
   } else {
-    answer.result = Part(slices, begin, size);
+    answer.result = Part(message, begin, size);
   }
   return answer;
 }

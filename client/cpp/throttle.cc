@@ -21,12 +21,17 @@ int64_t RoundUp(double count) { return static_cast<int64_t>(std::ceil(count)); }
 
 absl::Status Throttle::Admit(double draw, absl::Time now) {
   Decay(now);
-  const double calls = accepted_ + refused_ + withheld_;
+  const double ended = accepted_ + refused_ + late_;
+  const double calls = ended + withheld_;
   if (draw * calls < kSentPerAccepted * accepted_ + kAlwaysSent) return absl::OkStatus();
   ++withheld_;
-  absl::Status status = absl::ResourceExhaustedError(
-      absl::StrCat("not sent: the server refused ", RoundUp(refused_), " of the last ",
-                   RoundUp(accepted_ + refused_), " such calls"));
+  if (late_ > refused_) {
+    return absl::DeadlineExceededError(absl::StrCat("not sent: ", RoundUp(late_), " of the last ",
+                                                    RoundUp(ended), " such calls were late"));
+  }
+  absl::Status status =
+      absl::ResourceExhaustedError(absl::StrCat("not sent: the server refused ", RoundUp(refused_),
+                                                " of the last ", RoundUp(ended), " such calls"));
   SetRetryAfter(retry_after_, &status);
   return status;
 }
@@ -38,6 +43,8 @@ void Throttle::OnEnd(const absl::Status& outcome, absl::Time now) {
   } else if (IsRefusedForLoad(outcome)) {
     ++refused_;
     retry_after_ = RetryAfter(outcome);
+  } else if (absl::IsDeadlineExceeded(outcome)) {
+    ++late_;
   }
 }
 
@@ -46,6 +53,7 @@ void Throttle::Decay(absl::Time now) {
   time_ = now;
   accepted_ *= factor;
   refused_ *= factor;
+  late_ *= factor;
   withheld_ *= factor;
 }
 

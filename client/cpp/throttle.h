@@ -18,7 +18,7 @@
 namespace baseband::client {
 
 // Calls of one kind. A call is sent with probability
-//   min(1, (kSentPerAccepted * accepted + kAlwaysSent) / (accepted + refused + withheld)),
+//   min(1, (kSentPerAccepted * accepted + kAlwaysSent) / (accepted + refused + late + withheld)),
 // so a server gets kSentPerAccepted times what it accepts, and kAlwaysSent a second to find out
 // whether it accepts more. These are counts of calls that have ended, each weighed with
 // exp(-age / kMemory): calls in flight tell nothing yet, so slow ones withhold no others.
@@ -29,11 +29,12 @@ class Throttle {
   static constexpr double kSentPerAccepted = 2;
   static constexpr double kAlwaysSent = 10;
 
-  // Whether a call is to be sent; `draw` is uniform in [0, 1). If not, ResourceExhausted, with the
-  // RetryAfter() of the last refusal.
+  // Whether a call is to be sent; `draw` is uniform in [0, 1). If not, it ends as most others did:
+  // ResourceExhausted, with the RetryAfter() of the last refusal, or DeadlineExceeded.
   absl::Status Admit(double draw, absl::Time now);
   // A call that was sent has ended. OK: it was accepted. ResourceExhausted with a RetryAfter(): the
-  // server refused it for load. Any other error tells of neither.
+  // server refused it for load; DeadlineExceeded: it was late, which for the server was as vain.
+  // Any other error tells of neither.
   void OnEnd(const absl::Status& outcome, absl::Time now);
 
  private:
@@ -41,6 +42,7 @@ class Throttle {
 
   double accepted_ = 0;
   double refused_ = 0;
+  double late_ = 0;
   double withheld_ = 0;
   absl::Time time_ = absl::InfinitePast();  // of the counts
   absl::Duration retry_after_;

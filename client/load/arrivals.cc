@@ -35,7 +35,9 @@ absl::Status Pace::Check() const {
     if (in_flight < 1 || in_flight > 65536)
       wrong = OutOfRange("in_flight", in_flight, "[1, 65536]");
   } else if (kind == Kind::kSlots) {
-    if (cells < 1 || cells > 4096) wrong = OutOfRange("cells", cells, "[1, 4096]");
+    if (cells < 1 || cells > kMaxCells) {
+      wrong = OutOfRange("cells", cells, absl::StrCat("[1, ", kMaxCells, "]"));
+    }
     if (slot < absl::Microseconds(10) || slot > absl::Seconds(10)) {
       wrong = OutOfRange("slot", absl::FormatDuration(slot), "[10us, 10s]");
     } else if (jitter < absl::ZeroDuration() || jitter > slot) {

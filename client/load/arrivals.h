@@ -12,6 +12,8 @@
 
 namespace baseband::load {
 
+inline constexpr int kMaxCells = 4096;
+
 struct Pace {
   enum class Kind {
     kClosed,    // no schedule: `in_flight` calls, each answer makes room for the next call
@@ -29,7 +31,7 @@ struct Pace {
   // Calls a second that are due; 0 for a closed loop.
   double offered() const;
   // InvalidArgument names the field out of its range: rate (0, 10^7], in_flight 1 .. 65536, cells
-  // 1 .. 4096, slot 10 us .. 10 s, jitter 0 .. slot.
+  // 1 .. kMaxCells, slot 10 us .. 10 s, jitter 0 .. slot.
   absl::Status Check() const;
   // "2000 calls/s, Poisson".
   std::string ToText() const;

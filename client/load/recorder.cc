@@ -126,6 +126,13 @@ int64_t Recorder::due() const {
   return due_;
 }
 
+Outcomes Recorder::outcomes() const {
+  absl::MutexLock lock(&mutex_);
+  Outcomes all;
+  for (const Tally& tally : totals_.tallies) all.Merge(tally.outcomes);
+  return all;
+}
+
 Interval Recorder::At(size_t interval) const {
   absl::MutexLock lock(&mutex_);
   return totals_.series[interval];

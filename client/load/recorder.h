@@ -56,6 +56,8 @@ class Recorder {
   // Calls due in the measurement that OnSend() or OnEnd() knows of, those in flight, too; of open
   // loops.
   int64_t due() const;
+  // What became of calls due in the measurement that have ended so far.
+  Outcomes outcomes() const;
   // One interval as it is now; cheap enough to be asked for while the load runs.
   Interval At(size_t interval) const;
   // All that was counted; afterwards nothing more is.

@@ -140,6 +140,7 @@ bool Watch(const WorkerList& workers, absl::Time begin, absl::Time end, const Lo
         report.elapsed / result.interval, 0, static_cast<int64_t>(result.totals.series.size())));
     report.covered = static_cast<int64_t>(over - told) * result.interval;
     report.last = MergedIntervals(workers, told, over);
+    for (const auto& worker : workers) report.so_far.Merge(worker->recorder().outcomes());
     told = over;
     if (progress != nullptr && !progress(report)) return false;
   }

@@ -94,6 +94,7 @@ struct LoadProgress {
   absl::Duration elapsed;  // of the measurement; negative in the warm-up
   absl::Duration covered;  // by `last`; zero in the warm-up
   Interval last;           // what ended since the last report
+  Outcomes so_far;         // of calls due in the measurement, those that have ended
 };
 
 // Called about once a second on the calling thread; false ends the load early.

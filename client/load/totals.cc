@@ -13,8 +13,7 @@ double Outcomes::Share(Outcome outcome) const {
 }
 
 double Outcomes::MissShare() const {
-  const int64_t missed = due() - (*this)[Outcome::kGood];
-  return missed == 0 ? 0 : static_cast<double>(missed) / static_cast<double>(due());
+  return missed() == 0 ? 0 : static_cast<double>(missed()) / static_cast<double>(due());
 }
 
 void Outcomes::Merge(const Outcomes& other) {

@@ -43,6 +43,7 @@ struct Outcomes {
   int64_t due() const;
   // Calls that were answered rightly, on time or not.
   int64_t right() const { return (*this)[Outcome::kGood] + (*this)[Outcome::kLate]; }
+  int64_t missed() const { return due() - (*this)[Outcome::kGood]; }
   // Part of the calls that were due; 0 if none was.
   double Share(Outcome outcome) const;
   // Calls that came to nothing by their deadline, for whatever reason.

@@ -26,25 +26,59 @@ bool HasGpu(const CallEnvironment& environment) {
                      [](const Device* device) { return device->copies_payloads(); });
 }
 
-// Whether devices may read `payload` where it lies, as often as they do.
-bool StaysWhereItIs(const CallEnvironment& environment, const Payload& payload) {
-  if (!payload.is_contiguous() || !payload.is_known_to_devices()) return false;
-  // Of a region that was granted while no GPU was there to lock it they copy nothing.
-  return !payload.is_shared() ||
-         (HasGpu(environment) && payload.pieces().front().region->is_page_locked);
+// Whether devices may read `piece` where it lies, as often as they do. Of a region that was granted
+// while no GPU was there to lock it they copy nothing.
+bool IsInReach(const PayloadPiece& piece, bool has_gpu) {
+  const MemoryRegion* const region = piece.region;
+  return region != nullptr && (has_gpu ? region->is_page_locked : !region->is_shared);
 }
 
-// Brings `payload`, after the job's prefix, to where devices read it.
+// Whether a GPU had better gather a payload in those pieces, of which `copied` bytes and a job's
+// prefix have to be copied before. One that is small is read in place once it was copied, which
+// takes less than a launch; of one in crumbs a lane has no room to say where they are.
+bool IsBetterScattered(const Payload& payload, int64_t copied) {
+  constexpr int64_t kMinBytes = 64 << 10;
+  constexpr int64_t kMaxCopied = 16;  // a part of it: the others are held for the rest
+  return payload.bytes() >= kMinBytes && copied <= payload.bytes() / kMaxCopied &&
+         static_cast<int64_t>(payload.pieces().size()) <= payload.bytes() / Payload::kMinMeanPiece;
+}
+
+// Brings `payload`, after the job's prefix, to where devices read it: what is not there is copied,
+// and all of it where one of the devices, or the host, wants it in one piece.
 absl::Status PlaceInput(const CallEnvironment& environment, const Payload& payload, Job* job) {
-  if (job->input_bytes() == payload.bytes() && StaysWhereItIs(environment, payload)) {
-    job->input = payload;
-    return absl::OkStatus();
+  const bool has_gpu = HasGpu(environment);
+  int64_t copied = job->input_bytes() - payload.bytes();
+  for (const PayloadPiece& piece : payload.pieces()) {
+    if (!IsInReach(piece, has_gpu)) copied += piece.bytes;
   }
-  absl::StatusOr<HostLease> lease =
-      environment.staging->Lease(job->input_bytes(), job->operation().index());
-  if (!lease.ok()) return Because(UnservedReason::kStagingPool, lease.status());
-  payload.CopyTo(job->WritePrefix(lease->data()));
-  job->SetInput(*std::move(lease));
+  const bool stays = (copied == 0 && payload.is_aligned()) ||
+                     (has_gpu && !job->host_reads_input && IsBetterScattered(payload, copied));
+  if (!stays) copied = job->input_bytes();
+  uint8_t* next = nullptr;
+  const MemoryRegion* const staging = &environment.staging->region();
+  Payload input({}, stays ? payload.owner() : nullptr);
+  if (copied > 0) {
+    absl::StatusOr<HostLease> lease = environment.staging->Lease(copied, job->operation().index());
+    if (!lease.ok()) return Because(UnservedReason::kStagingPool, lease.status());
+    next = job->WritePrefix(lease->data());
+    input.Add({lease->data(), next - lease->data(), staging});
+    job->staging = *std::move(lease);
+  }
+  int64_t gathered = 0;
+  for (const PayloadPiece& piece : payload.pieces()) {
+    if (stays && IsInReach(piece, has_gpu)) {
+      input.Add(piece);
+      continue;
+    }
+    CopyPastCaches(next, piece.data, piece.bytes);
+    input.Add({next, piece.bytes, staging});
+    next += piece.bytes;
+    gathered += piece.bytes;
+  }
+  job->input = std::move(input);
+  if (!payload.is_shared()) {
+    environment.metrics->AddPayloadBytes(payload.bytes() - gathered, gathered);
+  }
   return absl::OkStatus();
 }
 

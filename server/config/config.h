@@ -69,7 +69,8 @@ struct Config {
   int staging_mib = 512;
   int reply_mib = 512;
   int grpc_mib = 1024;
-  int memory_mib = 0;  // of the process; 0: what its control group may take
+  int grpc_pinned_share = 50;  // percent of that: where GPUs read what was received
+  int memory_mib = 0;          // of the process; 0: what its control group may take
   Completion completion = Completion::kSpin;
 
   int max_request_mib = 64;

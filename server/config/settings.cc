@@ -178,6 +178,9 @@ std::vector<Setting> MakeSettings() {
       Number(
           "grpc_mib", 16, 65536, &Config::grpc_mib,
           "Host memory for messages that gRPC is receiving, MiB; beyond it some calls are ended"),
+      Number("grpc_pinned_share", 0, 100, &Config::grpc_pinned_share,
+             "Part of --grpc-mib that GPUs read payloads from where gRPC received them, percent, "
+             "page-locked; 0: they are copied"),
       Number("memory_mib", 0, 1 << 24, &Config::memory_mib,
              "Memory the process may take, MiB, before it refuses work; 0: what its control group "
              "may"),

@@ -84,9 +84,9 @@ absl::StatusOr<Devices> CreateFirstDevices(const DeviceOptions& options) {
   return result;
 }
 
-bool HasCuda(const Devices& devices) { return devices.devices.front()->kind() == "cuda"; }
-
 }  // namespace
+
+bool HasGpu(const Devices& devices) { return devices.devices.front()->kind() == "cuda"; }
 
 absl::StatusOr<Devices> CreateDevices(const DeviceOptions& options) {
   BASEBAND_ASSIGN_OR_RETURN(Devices result, CreateFirstDevices(options));
@@ -98,7 +98,7 @@ absl::StatusOr<Devices> CreateDevices(const DeviceOptions& options) {
 
 std::string WhereNotResident(const DeviceOptions& options, const Devices& devices) {
   if (!options.resident) return "";
-  if (!HasCuda(devices)) return "the CPU device";
+  if (!HasGpu(devices)) return "the CPU device";
   std::vector<std::string> where;
 #if BASEBAND_HAS_CUDA
   for (const std::unique_ptr<Device>& device : devices.devices) {
@@ -112,7 +112,7 @@ std::string WhereNotResident(const DeviceOptions& options, const Devices& device
 
 absl::StatusOr<std::shared_ptr<HostPool>> CreateHostPool(const Devices& devices, int64_t capacity) {
 #if BASEBAND_HAS_CUDA
-  if (HasCuda(devices)) {
+  if (HasGpu(devices)) {
     return CreatePinnedPool(capacity);
   }
 #else

@@ -40,6 +40,8 @@ struct Devices {
 // asked for is missing or fails.
 absl::StatusOr<Devices> CreateDevices(const DeviceOptions& options);
 
+bool HasGpu(const Devices& devices);
+
 // Where `resident` was asked for and has no effect, and why, as text; empty: nowhere. Known once
 // the lanes have worked.
 std::string WhereNotResident(const DeviceOptions& options, const Devices& devices);

@@ -57,8 +57,9 @@ absl::Status CudaLane::SetUp() {
                             cuda::CreatePinnedBuffer<uint8_t>(capacity.control_bytes));
   BASEBAND_ASSIGN_OR_RETURN(output_staging_,
                             cuda::CreatePinnedBuffer<uint8_t>(capacity.output_bytes));
-  // Input memory in pieces of 4 KiB, or all of a queue of small ones.
-  const auto gather_pieces = std::max<int64_t>(capacity.input_bytes / 4096, 1024);
+  // Of scattered payloads, or all of a queue of small ones; what is longer is cut.
+  const auto gather_pieces =
+      std::max<int64_t>(2 * capacity.input_bytes / Payload::kMinMeanPiece, 1024);
   BASEBAND_ASSIGN_OR_RETURN(gather_host_,
                             cuda::CreatePinnedBuffer<cuda::GatherPiece>(gather_pieces));
   BASEBAND_ASSIGN_OR_RETURN(control_device_,

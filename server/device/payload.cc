@@ -5,12 +5,11 @@
 #endif
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace baseband::server {
-namespace {
 
-// memcpy whose target's lines are neither fetched into the caches nor kept there.
 void CopyPastCaches(uint8_t* target, const uint8_t* source, int64_t bytes) {
 #if defined(__SSE2__)
   constexpr int64_t kVector = sizeof(__m128i);
@@ -31,8 +30,6 @@ void CopyPastCaches(uint8_t* target, const uint8_t* source, int64_t bytes) {
 #endif
 }
 
-}  // namespace
-
 Payload::Payload() = default;
 Payload::~Payload() = default;
 Payload::Payload(const Payload&) = default;
@@ -50,6 +47,16 @@ void Payload::CopyPart(int64_t offset, int64_t bytes, uint8_t* target) const {
     offset -= skipped;
     bytes -= part;
   }
+}
+
+Payload Payload::Copy() const {
+  constexpr int64_t kReadAhead = 64;  // kernels may read a little past the end
+  const std::shared_ptr<uint8_t> copy(
+      static_cast<uint8_t*>(std::aligned_alloc(
+          kAlignment, static_cast<size_t>((bytes_ + kReadAhead) / kAlignment + 1) * kAlignment)),
+      [](uint8_t* memory) { std::free(memory); });
+  CopyTo(copy.get());
+  return Payload({{copy.get(), bytes_, nullptr}}, copy);
 }
 
 }  // namespace baseband::server

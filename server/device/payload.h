@@ -1,7 +1,7 @@
 // Where the bytes of a request lie: pieces of memory regions, in order, and who keeps them.
 //
 //   Payload payload({{lease.data(), lease.size(), &pool.region()}}, owner);
-//   if (!payload.is_contiguous()) payload.CopyTo(target);
+//   if (!payload.is_aligned()) payload.CopyTo(target);
 //
 // A way in (gRPC's slices, a pool, memory shared with a client) says where bytes came to lie;
 // operations say what they are; a device reads them there if it can reach their regions.
@@ -35,9 +35,17 @@ struct PayloadPiece {
   const MemoryRegion* region = nullptr;
 };
 
+// memcpy whose target's lines are neither fetched into the caches nor kept there.
+void CopyPastCaches(uint8_t* target, const uint8_t* source, int64_t bytes);
+
 // Copyable: copies share the memory. Not thread-safe.
 class Payload {
  public:
+  // Where one in one piece begins if nothing has to be copied for a kernel to read it there.
+  static constexpr int64_t kAlignment = 64;
+  // One whose pieces are smaller than that on the average is brought together before: lanes have
+  // room to say where so many lie.
+  static constexpr int64_t kMinMeanPiece = 4096;
   using Pieces = absl::InlinedVector<PayloadPiece, 2>;
 
   Payload();
@@ -54,25 +62,29 @@ class Payload {
   Payload& operator=(const Payload&);
   Payload& operator=(Payload&&) noexcept;
 
+  // One that continues the last piece in its region becomes a part of that.
   void Add(const PayloadPiece& piece) {
     if (piece.bytes == 0) return;
-    pieces_.push_back(piece);
     bytes_ += piece.bytes;
+    if (!pieces_.empty() && pieces_.back().region == piece.region &&
+        pieces_.back().data + pieces_.back().bytes == piece.data) {
+      pieces_.back().bytes += piece.bytes;
+    } else {
+      pieces_.push_back(piece);
+    }
   }
 
   int64_t bytes() const { return bytes_; }
   absl::Span<const PayloadPiece> pieces() const { return pieces_; }
   bool is_contiguous() const { return pieces_.size() <= 1; }
+  // Whether it is that, and begins on kAlignment.
+  bool is_aligned() const {
+    return is_contiguous() && reinterpret_cast<uintptr_t>(data()) % kAlignment == 0;
+  }
   // Of a contiguous one; null if it is empty.
   const uint8_t* data() const { return pieces_.empty() ? nullptr : pieces_.front().data; }
   absl::Span<const uint8_t> span() const { return {data(), static_cast<size_t>(bytes_)}; }
-  // Whether devices may read all of it where it lies.
-  bool is_known_to_devices() const {
-    for (const PayloadPiece& piece : pieces_) {
-      if (piece.region == nullptr) return false;
-    }
-    return true;
-  }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
 
   // Whether others may change any of it.
   bool is_shared() const {
@@ -86,6 +98,8 @@ class Payload {
   void CopyTo(uint8_t* target) const { CopyPart(0, bytes_, target); }
   // The same with the bytes [offset, offset + bytes).
   void CopyPart(int64_t offset, int64_t bytes, uint8_t* target) const;
+  // The same bytes in memory of their own, aligned and contiguous, of no region.
+  Payload Copy() const;
 
  private:
   Pieces pieces_;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "baseband/v1/baseband.pb.h"
 #include "kernels/base/status_macros.h"
+#include "server/device/read_arena.h"
 
 namespace baseband::server {
 namespace {
@@ -49,30 +50,33 @@ absl::Status TooLong() {
                                                  kMaxHeaderBytes, " bytes: split the request"));
 }
 
-// The part of `message` as a payload that keeps its slices. InvalidArgument if they cannot be read.
+// The part of `message` as a payload that keeps its slices, not those of the rest. InvalidArgument
+// if they cannot be read.
 absl::StatusOr<Payload> PayloadOf(const grpc::ByteBuffer& message, int64_t begin, int64_t bytes) {
-  auto slices = std::make_shared<std::vector<grpc::Slice>>();
-  if (!message.Dump(slices.get()).ok()) {
+  std::vector<grpc::Slice> all;
+  if (!message.Dump(&all).ok()) {
     return Malformed();
   }
-  Payload::Pieces pieces;
+  const auto slices = std::make_shared<std::vector<grpc::Slice>>();
+  slices->reserve(all.size());  // a small one has its bytes in it
+  Payload payload({}, slices);
   int64_t skip = begin;
-  int64_t left = bytes;
-  for (const grpc::Slice& slice : *slices) {
+  for (grpc::Slice& slice : all) {
     const auto size = static_cast<int64_t>(slice.size());
     if (skip >= size) {
       skip -= size;
       continue;
     }
-    if (left == 0) {
+    if (payload.bytes() == bytes) {
       break;
     }
-    const int64_t taken = std::min(size - skip, left);
-    pieces.push_back({slice.begin() + skip, taken, nullptr});
-    left -= taken;
+    const uint8_t* const data = slices->emplace_back(std::move(slice)).begin() + skip;
+    const ReadArena* const arena = ReadArena::Of(data);
+    payload.Add({data, std::min(size - skip, bytes - payload.bytes()),
+                 arena != nullptr ? &arena->region() : nullptr});
     skip = 0;
   }
-  return Payload(pieces, std::move(slices));
+  return payload;
 }
 
 // Adds what a field that names memory brings: of a message that comes twice the parts merge.

@@ -150,7 +150,9 @@ class Job {
 
   // The zeros, `prefix`, then the payload as it was on the wire, in memory that devices know.
   Payload input;
-  HostLease staging;  // what `input` lies in, where it was gathered
+  HostLease staging;  // what of `input` lies in, where it was gathered
+  // The host reads `input` too, once a GPU has: it may not be scattered.
+  bool host_reads_input = false;
   // The reply's payload, as it will be on the wire. It may lie in the client's memory, where that
   // changes it at any time, unless reply_has_gaps: of what is read there nothing but its own bits
   // may depend.
@@ -168,8 +170,8 @@ class Job {
     staging.Reset();
   }
 
-  // Takes a copy of input that others may change, if they may: for a device on standby, which reads
-  // it as often as it likes. Who has no other gathers it before.
+  // Takes a copy of input that others may change, or that is scattered: for a device on standby,
+  // which reads it as often as it likes. Who has no other gathers it before.
   void KeepInput();
 
   int64_t input_bytes() const {

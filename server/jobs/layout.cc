@@ -81,7 +81,8 @@ bool FitsInPlace(absl::Span<const JobPtr> jobs) {
   for (const JobPtr& job : jobs) {
     bytes += job->footprint.input_bytes + job->footprint.output_bytes;
     const auto pieces = job->input.pieces();
-    if (pieces.size() != 1 || pieces[0].region == nullptr || !pieces[0].region->is_page_locked) {
+    if (pieces.size() != 1 || !job->input.is_aligned() || pieces[0].region == nullptr ||
+        !pieces[0].region->is_page_locked) {
       return false;
     }
   }

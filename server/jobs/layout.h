@@ -50,8 +50,9 @@ class InputLayout {
 // Batches of up to this many payload and result bytes are not copied: the kernels read and write
 // page-locked host memory over the bus, which takes less time than to enqueue the copies.
 inline constexpr int64_t kMaxInPlaceBytes = 128 << 10;
-// Whether a batch is small enough for that, and each payload one piece of a page-locked region. A
-// client may change it meanwhile: only for kernels that take no address or size from a payload.
+// Whether a batch is small enough for that, and each payload one aligned piece of a page-locked
+// region. A client may change it meanwhile: only for kernels that take no address or size from a
+// payload.
 bool FitsInPlace(absl::Span<const JobPtr> jobs);
 
 // Results on their way back. A job is direct when the kernels write its reply as it is sent: it is

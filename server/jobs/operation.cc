@@ -13,12 +13,7 @@
 namespace baseband::server {
 
 void Job::KeepInput() {
-  if (!input.is_shared()) return;
-  constexpr int64_t kReadAhead = 64;  // kernels may read a little past the end
-  const auto copy =
-      std::make_shared<std::vector<uint8_t>>(static_cast<size_t>(input.bytes() + kReadAhead));
-  input.CopyTo(copy->data());
-  input = Payload({{copy->data(), input.bytes(), nullptr}}, copy);
+  if (input.is_shared() || !input.is_aligned()) input = input.Copy();
 }
 
 std::unique_ptr<Batch> MakeBatch(std::vector<JobPtr> jobs) {

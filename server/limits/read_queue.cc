@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "kernels/base/status_macros.h"
 #include "server/limits/retry_after.h"
 #include "server/metrics/unserved.h"
@@ -16,13 +15,15 @@ namespace {
 // What is predicted counts so much more that so many take no longer; learned in such steps.
 constexpr double kQuantile = 0.9;
 constexpr double kStep = 0.1;
-constexpr double kMostCaution = 2.0;
+constexpr double kMostCaution = 3.0;
 // The part of a difference that the rate follows.
 constexpr double kUp = 0.1;
 constexpr double kDown = 0.05;
 constexpr double kFollowAfter = 0.1;
-// The part of a longer least time that is followed: a link that got slower.
-constexpr double kForget = 0.01;
+// The same of the time that one takes alone: less than most, and longer ones among few only.
+constexpr double kShorter = 0.2;
+constexpr double kLonger = 0.05;
+constexpr double kFewReaders = 2.0;
 // More begin than come meanwhile: if they come as fast, there was room for them.
 constexpr double kProbe = 1.15;
 // While nothing is known: who begins has so much of its time before it.
@@ -35,6 +36,10 @@ constexpr double kGivenUp = 1.5;
 constexpr double kOverdue = 4.0;
 constexpr absl::Duration kOverdueLeast = absl::Milliseconds(5);
 constexpr absl::Duration kOverdueUnknown = absl::Milliseconds(100);
+// A deadline comes with the headers, and counts from then on: what they took, and what the answer
+// will take, nobody here knows. So much of its time is left for that.
+constexpr double kTransit = 0.2;
+constexpr absl::Duration kMostTransit = absl::Milliseconds(1);
 // Of who waits, to find one of another client.
 constexpr int kMaxLooks = 256;
 
@@ -42,17 +47,17 @@ constexpr Priority kClasses[] = {Priority::kHigh, Priority::kNormal, Priority::k
 
 const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
 
-std::string Text(double seconds) {
-  return absl::StrCat(std::max<int64_t>(1, std::llround(seconds * 1e6)), " us");
+std::string Text(absl::Duration time) {
+  return absl::StrCat(std::max<int64_t>(1, absl::ToInt64Microseconds(time)), " us");
 }
 
-absl::Status TooMuch(absl::string_view time, absl::Duration retry_after, double left_s) {
+absl::Status TooMuch(absl::Duration time, absl::Duration left) {
   absl::Status status =
       Because(UnservedReason::kBacklog,
               absl::ResourceExhaustedError(absl::StrCat(
-                  "the request would be read and done in ", time,
-                  ", with what is read before it; its deadline is in ", Text(left_s))));
-  SetRetryAfter(&status, retry_after);
+                  "the request would be read and done in ", Text(time),
+                  ", with what is read before it; its deadline is in ", Text(left))));
+  SetRetryAfter(&status, std::max(time - left, ReadQueue::kAhead));
   return status;
 }
 
@@ -84,10 +89,12 @@ void ReadQueue::Learn(const AnnouncedMessage& message, bool came) {
     return;
   }
   seen_ = std::min(seen_ + 1, kLeastSeen);
-  if (least == 0.0 || seconds < least) {
+  if (least == 0.0) {
     least = seconds;
-  } else if (readers <= kLeastReading) {
-    least += kForget * (seconds - least);
+  } else if (seconds < least) {
+    least += kShorter * (seconds - least);
+  } else if (readers <= kFewReaders) {
+    least += kLonger * (seconds - least);
   }
 }
 
@@ -128,33 +135,31 @@ double ReadQueue::LoadOf(double bytes) const {
 absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double bytes_before,
                                     absl::Time now) {
   if (message.deadline == absl::InfiniteFuture()) return absl::OkStatus();
-  const double left_s = absl::ToDoubleSeconds(message.deadline - now);
-  if (left_s <= 0.0) {
+  const absl::Duration all = message.deadline - message.entered;
+  const absl::Duration left = message.deadline - now;
+  if (left <= absl::ZeroDuration()) {
     return Because(UnservedReason::kDeadlinePassed,
                    absl::DeadlineExceededError("the deadline passed before the message was read"));
   }
   // Nobody waits for who is alone: whether it is in time is seen then.
   if (reading_.empty() && bytes_before == 0.0) return absl::OkStatus();
-  if (!is_known()) {
-    // What has hardly any time left when it begins teaches nothing.
-    const double all_s = absl::ToDoubleSeconds(message.deadline - message.entered);
-    return left_s >= kLeastLeft * all_s ? absl::OkStatus()
-                                        : TooMuch("an unknown time", absl::Seconds(all_s), left_s);
-  }
+  // What has hardly any time left when it begins teaches nothing.
+  if (!is_known()) return left >= kLeastLeft * all ? absl::OkStatus() : TooMuch(all, left);
+  const absl::Duration here = left - std::min(kTransit * all, kMostTransit);
   const auto bytes = static_cast<double>(message.bytes);
   const double after_s = AfterOf(message);
-  if (const double alone_s = ReadingOf(message, bytes) + after_s; alone_s > left_s) {
+  if (const auto alone = absl::Seconds(ReadingOf(message, bytes) + after_s); alone > here) {
     return Because(UnservedReason::kDeadlineUnreachable,
                    absl::DeadlineExceededError(absl::StrCat(
-                       "the request takes ", Text(alone_s), " of an idle server, to be read and ",
-                       "worked on; its deadline is in ", Text(left_s))));
+                       "the request takes ", Text(alone), " of an idle server, to be read and ",
+                       "worked on; its deadline is in ", Text(left))));
   }
-  const double careful_s =
-      caution_ * (bytes_before / rate_ + ReadingOf(message, LoadOf(bytes)) + after_s);
-  if (careful_s <= left_s) return absl::OkStatus();
+  const auto careful = absl::Seconds(
+      caution_ * (bytes_before / rate_ + ReadingOf(message, LoadOf(bytes)) + after_s));
+  if (careful <= here) return absl::OkStatus();
   // There may be room by now that nobody tries.
-  if (refused_++ % kPatience == kPatience - 1) return absl::OkStatus();
-  return TooMuch(Text(careful_s), absl::Seconds(careful_s - left_s), left_s);
+  if (++refused_ % kPatience == 0) return absl::OkStatus();
+  return TooMuch(careful, left);
 }
 
 absl::Status ReadQueue::CheckRoom(const AnnouncedMessage& message) const {

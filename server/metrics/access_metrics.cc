@@ -14,6 +14,8 @@ void Metrics::RegisterAccess() {
   strangers_ended_ = AddCounter(*registry_, metric::kStrangersEnded);
   certificate_expiry_ = AddGauge(*registry_, metric::kCertificateExpiry);
   reload_failures_ = AddCounter(*registry_, metric::kReloadFailures);
+  payload_bytes_in_place_ = AddCounter(*registry_, metric::kPayloadBytes, {{"way", "in_place"}});
+  payload_bytes_gathered_ = AddCounter(*registry_, metric::kPayloadBytes, {{"way", "gathered"}});
   shared_bytes_in_ = AddCounter(*registry_, metric::kSharedMemoryBytes, {{"direction", "in"}});
   shared_bytes_out_ = AddCounter(*registry_, metric::kSharedMemoryBytes, {{"direction", "out"}});
   shared_regions_ = AddGauge(*registry_, metric::kSharedMemoryRegions);
@@ -37,6 +39,11 @@ void Metrics::SetMaxConnections(int64_t connections) {
 void Metrics::AddSharedBytes(int64_t request_bytes, int64_t reply_bytes) {
   if (request_bytes > 0) shared_bytes_in_->Increment(static_cast<double>(request_bytes));
   if (reply_bytes > 0) shared_bytes_out_->Increment(static_cast<double>(reply_bytes));
+}
+
+void Metrics::AddPayloadBytes(int64_t in_place, int64_t gathered) {
+  if (in_place > 0) payload_bytes_in_place_->Increment(static_cast<double>(in_place));
+  if (gathered > 0) payload_bytes_gathered_->Increment(static_cast<double>(gathered));
 }
 
 void Metrics::SetSharedRegions(int64_t regions) {

@@ -120,6 +120,8 @@ class Metrics {
   void ObservePrediction(Priority priority, double ratio);
   // Payload that a request and its reply have in memory shared with the client.
   void AddSharedBytes(int64_t request_bytes, int64_t reply_bytes);
+  // Payload that came in messages: left where gRPC received it, and brought together.
+  void AddPayloadBytes(int64_t in_place, int64_t gathered);
   // What an operation counts of its results: what it made, of its own type.
   OperationMetrics& ResultsOf(Rpc rpc) { return *Of(rpc).results; }
   void CountRefusedConnection();
@@ -222,6 +224,8 @@ class Metrics {
   prometheus::Gauge* open_connections_ = nullptr;
   prometheus::Gauge* max_connections_ = nullptr;
   prometheus::Counter* connections_refused_ = nullptr;
+  prometheus::Counter* payload_bytes_in_place_ = nullptr;
+  prometheus::Counter* payload_bytes_gathered_ = nullptr;
   prometheus::Counter* shared_bytes_in_ = nullptr;
   prometheus::Counter* shared_bytes_out_ = nullptr;
   prometheus::Gauge* shared_regions_ = nullptr;

@@ -71,8 +71,6 @@ void Limit(const Config& config, grpc::ServerBuilder& builder) {
   memory.Resize(static_cast<size_t>(MibToBytes(config.grpc_mib)));
   builder.SetResourceQuota(memory);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  // What comes unasked of those who are refused.
-  if (const char* w = getenv("BB_WINDOW"); w != nullptr) builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, atoi(w));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, ToMs(config.handshake));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, ToMs(config.keepalive));

@@ -278,6 +278,7 @@ int main(int argc, char** argv) {
   if (RunAsEchoProcess(argc, argv)) return 0;
   baseband::client::LockWithoutChecks();
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  if (RunAsRow(argc, argv)) return 0;
   const bool bytes = argc > 1 && absl::string_view(argv[1]) == "bytes";
   Bench bench;
   bench.flags.assign(argv + (bytes ? 2 : 1), argv + argc);

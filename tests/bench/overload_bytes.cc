@@ -1,14 +1,22 @@
 #include "tests/bench/overload_bytes.h"
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/load/run.h"
 #include "common/metric_names.h"
@@ -34,17 +42,64 @@ constexpr absl::Duration kSlot = absl::Microseconds(500);  // of 30 kHz subcarri
 constexpr int kConnections = 16;
 constexpr int kCellConnections = 4;  // of each cell, where the deadline is the short one
 constexpr int kMostConnections = 64;
+constexpr int kRowEndDescriptor = 3;
 
-// One line of the table.
+// One line of the table, measured by a process of its own: what tens of thousands of calls leave
+// behind in a client, which were late or refused, is none of the next line's.
 struct Calls {
   std::string name;
-  v1::DecodeRequest request;
-  Pace pace;
+  int blocks = 150;  // an uplink slot of 100 MHz
+  int parity_rows = 4;
+  int in_flight = 0;  // a closed loop; 0: cells
+  int cells = 0;
+  absl::Duration slot;
   bool stream = false;
   int connections = kConnections;
   absl::Duration deadline = absl::InfiniteDuration();
   double closed_loop = 0;  // what it answers a second; 0: this is it
+
+  v1::DecodeRequest request() const { return DecodeOfZeros(NrCode(1, 384, parity_rows), blocks); }
+  Pace pace() const {
+    Pace pace;
+    if (in_flight > 0) {
+      pace.in_flight = in_flight;
+    } else {
+      pace.kind = Pace::Kind::kSlots;
+      pace.cells = cells;
+      pace.slot = slot;
+    }
+    return pace;
+  }
 };
+
+constexpr char kRole[] = "--be-a-row";
+
+std::vector<std::string> ToArguments(const Calls& calls) {
+  return {calls.name,
+          absl::StrCat(calls.blocks),
+          absl::StrCat(calls.parity_rows),
+          absl::StrCat(calls.in_flight),
+          absl::StrCat(calls.cells),
+          absl::FormatDuration(calls.slot),
+          absl::StrCat(calls.stream ? 1 : 0),
+          absl::StrCat(calls.connections),
+          absl::FormatDuration(calls.deadline),
+          absl::StrCat(calls.closed_loop)};
+}
+
+bool FromArguments(char** from, Calls* calls) {
+  int stream = 0;
+  calls->name = from[0];
+  const bool is_right =
+      absl::SimpleAtoi(from[1], &calls->blocks) && absl::SimpleAtoi(from[2], &calls->parity_rows) &&
+      absl::SimpleAtoi(from[3], &calls->in_flight) && absl::SimpleAtoi(from[4], &calls->cells) &&
+      absl::ParseDuration(from[5], &calls->slot) && absl::SimpleAtoi(from[6], &stream) &&
+      absl::SimpleAtoi(from[7], &calls->connections) &&
+      absl::ParseDuration(from[8], &calls->deadline) &&
+      absl::SimpleAtod(from[9], &calls->closed_loop);
+  calls->stream = stream != 0;
+  return is_right;
+}
 
 Pace InFlight(int calls) {
   Pace pace;
@@ -54,12 +109,10 @@ Pace InFlight(int calls) {
 
 // So many calls a second by a whole number of cells: each has a call at every slot's begin. Slots
 // are as long as makes it so, about kSlot where a cell's calls are a part of the rate.
-Pace Cells(double rate) {
-  Pace pace;
-  pace.kind = Pace::Kind::kSlots;
-  pace.cells = std::max(1, static_cast<int>(std::lround(rate * absl::ToDoubleSeconds(kSlot))));
-  pace.slot = absl::Seconds(pace.cells / rate);
-  return pace;
+void OfferCells(double rate, Calls* calls) {
+  calls->in_flight = 0;
+  calls->cells = std::max(1, static_cast<int>(std::lround(rate * absl::ToDoubleSeconds(kSlot))));
+  calls->slot = absl::Seconds(calls->cells / rate);
 }
 
 load::LoadSpec Spec(const std::string& target, const Pace& pace, int connections) {
@@ -90,6 +143,39 @@ void PrintRow(const std::string& name, int connections, const std::string& deadl
                1e-6 * static_cast<double>(result.totals.send_lag.Quantile(0.99)));
 }
 
+// What a process says of its row on its standard output, after the row.
+struct RowEnd {
+  double goodput = 0;
+  double p50_ns = 0;
+  bool is_expected = true;  // no call ended otherwise than by an answer, a refusal or its deadline
+};
+
+RowEnd MeasureRow(const std::string& target, const std::string& metrics, const Calls& calls) {
+  load::LoadSpec spec = Spec(target, calls.pace(), calls.connections);
+  spec.metrics_url = absl::StrCat("http://", metrics, "/metrics");
+  spec.stream = calls.stream;
+  spec.warm_up = kWarmUp;
+  std::vector<load::Workload> workloads = ZerosLoad(calls.request());
+  workloads[0].deadline = calls.deadline;
+  const load::LoadResult result = Must(load::RunLoad(spec, workloads));
+  if (!result.totals.wrong_example.empty()) Fail(result.totals.wrong_example);
+  const double bytes = load::Sum(result.server, metric::kRequestBytes.name);
+  PrintRow(absl::StrCat(calls.stream ? "Submit, " : "unary, ", calls.name), calls.connections,
+           Text(calls.deadline), result,
+           calls.closed_loop > 0 ? result.Goodput() / calls.closed_loop : 1,
+           bytes / absl::ToDoubleSeconds(result.server_measured),
+           1e9 * load::Sum(result.server, metric::kProcessCpu.name) / bytes);
+  RowEnd end;
+  for (const auto& [cause, count] : result.totals.refusals) {
+    absl::PrintF("    %d: %s\n", count, cause);
+    end.is_expected = end.is_expected && (absl::StartsWith(cause, "RESOURCE_EXHAUSTED") ||
+                                          absl::StartsWith(cause, "DEADLINE_EXCEEDED"));
+  }
+  end.goodput = result.Goodput();
+  end.p50_ns = static_cast<double>(result.totals.All().latency.Quantile(0.5));
+  return end;
+}
+
 class Table {
  public:
   Table(const std::vector<std::string>& flags, int in_flight)
@@ -112,47 +198,48 @@ class Table {
              1e9 * CpuSecondsOf(echo.pid()) / (answered * bytes));
   }
 
-  load::LoadResult Add(const Calls& calls) {
-    load::LoadSpec spec = Spec(server_->target(), calls.pace, calls.connections);
-    spec.metrics_url = absl::StrCat("http://", server_->metrics_address(), "/metrics");
-    spec.stream = calls.stream;
-    spec.warm_up = kWarmUp;
-    std::vector<load::Workload> workloads = ZerosLoad(calls.request);
-    workloads[0].deadline = calls.deadline;
-    load::LoadResult result = Must(load::RunLoad(spec, workloads));
-    if (!result.totals.wrong_example.empty()) Fail(result.totals.wrong_example);
-    const double bytes = load::Sum(result.server, metric::kRequestBytes.name);
-    PrintRow(absl::StrCat(calls.stream ? "Submit, " : "unary, ", calls.name), calls.connections,
-             Text(calls.deadline), result,
-             calls.closed_loop > 0 ? result.Goodput() / calls.closed_loop : 1,
-             bytes / absl::ToDoubleSeconds(result.server_measured),
-             1e9 * load::Sum(result.server, metric::kProcessCpu.name) / bytes);
-    for (const auto& [cause, count] : result.totals.refusals) {
-      const bool is_refusal = absl::StartsWith(cause, "RESOURCE_EXHAUSTED") ||
-                              absl::StartsWith(cause, "DEADLINE_EXCEEDED");
-      absl::PrintF("    %d: %s\n", count, cause);
-      is_expected_ = is_expected_ && is_refusal;
+  RowEnd Add(const Calls& calls) {
+    std::vector<std::string> words = {"overload_bench", kRole, server_->target(),
+                                      server_->metrics_address()};
+    for (std::string& word : ToArguments(calls)) words.push_back(std::move(word));
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    int out[2];
+    if (pipe2(out, O_CLOEXEC) != 0) Fail("no pipe to a row");
+    std::fflush(stdout);
+    const pid_t process = fork();
+    if (process < 0) Fail("no process for a row");
+    if (process == 0) {
+      dup2(out[1], kRowEndDescriptor);
+      execv("/proc/self/exe", arguments.data());
+      _exit(127);
     }
-    return result;
+    close(out[1]);
+    RowEnd end;
+    const bool has_ended = read(out[0], &end, sizeof(end)) == sizeof(end);
+    close(out[0]);
+    int status = 0;
+    waitpid(process, &status, 0);
+    if (!has_ended || status != 0) Fail(absl::StrCat("no row of ", calls.name));
+    is_expected_ = is_expected_ && end.is_expected;
+    return end;
   }
 
-  // At each of `factors` of what the closed loop of `request` answers, which is measured first.
-  void AddOverload(const v1::DecodeRequest& request, bool stream, const std::string& name,
-                   const std::vector<absl::Duration>& deadlines,
+  // At each of `factors` of what the closed loop of `calls` answers, which is measured first.
+  void AddOverload(Calls calls, const std::vector<absl::Duration>& deadlines,
                    const std::vector<double>& factors) {
-    Calls calls;
-    calls.request = request;
-    calls.stream = stream;
+    const std::string name = calls.name;
     calls.name = absl::StrCat(name, "closed loop");
-    calls.pace = InFlight(in_flight_);
-    calls.closed_loop = Add(calls).Goodput();
+    calls.in_flight = in_flight_;
+    calls.closed_loop = Add(calls).goodput;
     for (const absl::Duration deadline : deadlines) {
       calls.deadline = deadline;
       for (const double factor : factors) {
         calls.name = absl::StrCat(name, factor, "x");
-        calls.pace = Cells(factor * calls.closed_loop);
+        OfferCells(factor * calls.closed_loop, &calls);
         calls.connections = deadline == deadlines.front()
-                                ? std::min(kCellConnections * calls.pace.cells, kMostConnections)
+                                ? std::min(kCellConnections * calls.cells, kMostConnections)
                                 : kConnections;
         Add(calls);
       }
@@ -169,31 +256,45 @@ class Table {
 
 }  // namespace
 
+bool RunAsRow(int argc, char** argv) {
+  Calls calls;
+  if (argc != 14 || absl::string_view(argv[1]) != kRole || !FromArguments(argv + 4, &calls)) {
+    return false;
+  }
+  const RowEnd end = MeasureRow(argv[2], argv[3], calls);
+  if (write(kRowEndDescriptor, &end, sizeof(end)) != sizeof(end)) Fail("nobody wants this row");
+  return true;
+}
+
 bool MeasureBytes(const std::vector<std::string>& flags, bool is_gpu) {
-  constexpr int kBlocks = 150;  // an uplink slot of 100 MHz
-  constexpr int64_t kReplyBytes = kBlocks * 8448 / 8;
+  constexpr int64_t kReplyBytes = 150 * 8448 / 8;
   Table table(flags, is_gpu ? 64 : 16);
   Calls alone;
   alone.name = "alone";
-  alone.request = DecodeOfZeros(NrCode(1, 384, /*parity_rows=*/4), kBlocks);
   alone.connections = 1;
-  alone.pace = InFlight(1);
-  absl::PrintF("Decode of %d blocks BG1 Zc=384 of 4 rows, %.3f MB; slots of about %s\n", kBlocks,
-               1e-6 * static_cast<double>(alone.request.ByteSizeLong()),
+  alone.in_flight = 1;
+  const v1::DecodeRequest request = alone.request();
+  absl::PrintF("Decode of %d blocks BG1 Zc=384 of %d rows, %.3f MB; slots of about %s\n",
+               alone.blocks, alone.parity_rows, 1e-6 * static_cast<double>(request.ByteSizeLong()),
                absl::FormatDuration(kSlot));
   absl::PrintF("%-34s %5s %8s %9s %8s %9s %8s %7s %8s %8s %9s %9s %8s\n", "", "conn.", "deadline",
                "offered/s", "good/s", "of closed", "refused", "late", "expired", "skipped",
                "read GB/s", "CPU s/GB", "lag ms");
-  const auto alone_ns = static_cast<double>(table.Add(alone).totals.All().latency.Quantile(0.5));
+  const double alone_ns = table.Add(alone).p50_ns;
   const absl::Duration soon = is_gpu ? absl::Milliseconds(2) : absl::Nanoseconds(20 * alone_ns);
   for (const int connections : {kCellConnections, kConnections}) {
-    table.AddEcho(alone.request, kReplyBytes, connections);
+    table.AddEcho(request, kReplyBytes, connections);
   }
+  Calls calls;
   for (const bool stream : {false, true}) {
-    table.AddOverload(alone.request, stream, "", {soon, 10 * soon}, {0.8, 2, 10});
+    calls.stream = stream;
+    table.AddOverload(calls, {soon, 10 * soon}, {0.8, 2, 10});
   }
-  table.AddOverload(DecodeOfZeros(NrCode(1, 384, /*parity_rows=*/22), 14), /*stream=*/false,
-                    "14 of 22 rows, ", {soon}, {0.73, 1.5});
+  calls.stream = false;
+  calls.name = "14 of 22 rows, ";
+  calls.blocks = 14;
+  calls.parity_rows = 22;
+  table.AddOverload(calls, {soon}, {0.73, 1.5});
   return table.is_expected();
 }
 

@@ -15,6 +15,9 @@ namespace baseband::bench {
 // if a call ended otherwise than by one, a refusal or its deadline.
 bool MeasureBytes(const std::vector<std::string>& flags, bool is_gpu);
 
+// In main(), first: whether this process was started to measure one row of the table, which it has.
+bool RunAsRow(int argc, char** argv);
+
 }  // namespace baseband::bench
 
 #endif  // BASEBAND_TESTS_BENCH_OVERLOAD_BYTES_H_

@@ -1,4 +1,5 @@
 // basebandctl load against the real server, and its report in a real browser.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -379,6 +380,16 @@ TEST_F(BasebandctlLoadTest, WhatIsWrongIsSaidBeforeAnythingIsSent) {
   refusal({"encode", "--find-knee", "--rate=0.3"}, "looks at rates from 0.333 calls/s on");
   refusal({"encode", "--find-knee", "--cells=2"}, "does not go with cells");
   refusal({"--scenario=" + Path("nowhere.json")}, "nowhere.json");
+  refusal({"encode", "--find-cells", "--find-knee"}, "--find-cells does not go with --find-knee");
+  refusal({"encode", "--find-cells", "--html=cells.html"}, "--find-cells does not go with");
+  refusal({"encode", "--find-cells", "--rate=5"}, "cells and a rate do not go together");
+  refusal({"encode", "--find-cells", "--deadline=2ms"},
+          "a deadline does not go with --find-cells, which has those of --cell-deadlines");
+  refusal({"encode", "--find-cells", "--cells=4097"}, "--cells 4097 is not in [1, 4096]");
+  refusal({"encode", "--find-cells", "--in-time=100"}, "--in-time 100 is not in [50, 99.9999]");
+  refusal({"encode", "--find-cells", "--cell-deadlines", "1", "0"},
+          "--cell-deadlines 0 is not in [1, 1000]");
+  refusal({"encode", "--in-time=99"}, "--find-cells");
 }
 
 TEST_F(BasebandctlLoadTest, TheKneeIsFoundWithinItsBounds) {
@@ -408,6 +419,39 @@ TEST_F(BasebandctlLoadTest, TheKneeIsFoundWithinItsBounds) {
     EXPECT_GT(report["knee"]["high_per_s"], report["knee_per_s"]);
   }
   EXPECT_THAT(ReadAll(Path("knee.html")), HasSubstr("the highest rate borne"));
+}
+
+TEST_F(BasebandctlLoadTest, AsManyCellsAreFoundAsHaveTheirShareOfSlotsInTime) {
+  const Outcome outcome = Load({"decode", "--blocks=64", "--find-cells", "--cells=8", "--slot=50ms",
+                                "--cell-deadlines", "2", "10", "--in-time=90", "--json"});
+  const nlohmann::json report = Report(outcome);
+  EXPECT_EQ(report["in_time"], 0.9);
+  EXPECT_EQ(report["least_slots"], 10);
+  EXPECT_EQ(report["wrong_answers"]["count"], 0);
+  ASSERT_EQ(report["cells"].size(), 2);
+  EXPECT_EQ(report["cells"][0]["deadline_slots"], 2);
+  EXPECT_EQ(report["cells"][1]["deadline_s"], 0.5);
+  int most = 0;
+  for (const nlohmann::json& found : report["cells"]) {
+    const int carried = found["carried"];
+    most = std::max(most, carried);
+    EXPECT_EQ(found["too_many"], carried + 1) << "a server that carries 4096 of these cells?";
+    for (const nlohmann::json& one : found["tries"]) {
+      const double good = one["outcomes"]["good"];
+      const double due = one["outcomes"]["due"];
+      EXPECT_EQ(one["carried"], due > 0 && good >= 0.9 * due * (1 - 1e-9)) << one;
+      EXPECT_EQ(one["carried"], one["cells"] <= carried) << one;
+    }
+  }
+  EXPECT_EQ(outcome.exit_code, most > 0 ? 0 : 4) << outcome.output;  // beside other work
+}
+
+TEST_F(BasebandctlLoadTest, WithoutACellThatIsCarriedWhatWasTriedIsToldWithExitCode4) {
+  const Outcome outcome =
+      Load({"encode", "--find-cells", "--cells=2", "--slot=10us", "--cell-deadlines", "1"});
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("too many: "),
+                                    HasSubstr("deadline of 1 slot, 10us: not even one cell is")));
 }
 
 TEST_F(BasebandctlLoadTest, TheReportNeedsNothingElseAndIsDrawnByABrowser) {

@@ -21,6 +21,9 @@ TEST(ClientTest, RefusesOptionsOutOfRange) {
   ClientOptions options;
   options.connections = 0;
   EXPECT_THAT(Client::Create(options), IsInvalid("connections 0"));
+  options.connections = 1;
+  options.stripe_from_bytes = 131071;
+  EXPECT_THAT(Client::Create(options), IsInvalid("stripe_from_bytes 131071 is not in [131072, "));
 }
 
 TEST(ClientTest, SixteenMebibytesTravelBothWays) {

@@ -17,7 +17,7 @@ namespace baseband::server {
 
 // A device whose lanes start a task, on any thread, and end it when the test says so, on the
 // test's thread.
-class PuppetDevice final : public FakeDevice {
+class PuppetDevice : public FakeDevice {
  public:
   // And one lane for background work.
   explicit PuppetDevice(int num_lanes, std::string id = "puppet", bool standby = false,

@@ -17,6 +17,7 @@
 #include "client/ctl/common/interrupt.h"
 #include "client/ctl/common/outputs.h"
 #include "client/ctl/common/terminal.h"
+#include "client/ctl/load/load_cells.h"
 #include "client/ctl/load/load_flags.h"
 #include "client/ctl/load/load_html.h"
 #include "client/ctl/load/load_plan.h"
@@ -89,7 +90,7 @@ class LoadCommand final : public Command {
         " have come. Every answer is compared with what it must be, those of the warm-up and"
         " those before it, too; what is right is known without the server. Exit code 4 when a"
         " limit of --fail-above is exceeded, no call is answered in time, an answer is wrong, or"
-        " --find-knee finds no rate that is borne.\n"
+        " --find-knee finds no rate that is borne, or --find-cells no cell that is carried.\n"
         "While it runs, standard error has a line that is overwritten, or, where that is no"
         " terminal, one JSON object a second, less often in long measurements: elapsed_s and"
         " covered_s (since its begin, and what the object covers, seconds), due, good, late, "
@@ -103,6 +104,7 @@ class LoadCommand final : public Command {
         "  basebandctl load decode --rate=2k --deadline=5ms --fail-above=p99=2ms\n"
         "  basebandctl load decode --cells=8 --slot=500us --jitter=20us --harq=0.1\n"
         "  basebandctl load encode --find-knee --knee-bound=p99=2ms --html=report.html\n"
+        "  basebandctl load decode --nr-bg=1 --zc=384 --rows=4 --blocks=150 --find-cells\n"
         "  basebandctl load --scenario=slots.json --metrics=http://127.0.0.1:9151/metrics");
     return app_;
   }
@@ -163,19 +165,12 @@ class LoadCommand final : public Command {
       return progress.interrupted() ? kInterrupted : FailPreparation(wrong.status());
     }
     report.wrong_before.Add(wrong->count, wrong->example);
+    if (plan->cells.has_value()) return FindCells(flags, *plan, &workloads, &progress, report);
     if (!plan->transports.empty())
       return Compare(flags, shared, *plan, workloads, &progress, report);
     const absl::Status status = load_.find_knee ? Search(spec, workloads, &progress, &report)
                                                 : Measure(spec, workloads, &progress, &report);
-    if (!status.ok() && progress.interrupted()) {
-      return kInterrupted;
-    }
-    if (absl::IsInvalidArgument(status)) {
-      return FailArguments(status);
-    }
-    if (!status.ok()) {
-      return FailConnect(status);
-    }
+    if (!status.ok()) return FailLoad(status, progress);
     if (csv != nullptr) {
       csv->Write(ToCsv(report));
     }
@@ -194,6 +189,11 @@ class LoadCommand final : public Command {
     }
     // FailedPrecondition is the server's: a kind in quarantine, which it takes again later.
     return absl::IsInvalidArgument(status) ? FailArguments(status) : FailRpc(status);
+  }
+
+  static int FailLoad(const absl::Status& status, const Progress& progress) {
+    if (progress.interrupted()) return kInterrupted;
+    return absl::IsInvalidArgument(status) ? FailArguments(status) : FailConnect(status);
   }
 
   static absl::Status Measure(const load::LoadSpec& spec,
@@ -281,15 +281,37 @@ class LoadCommand final : public Command {
       }
       progress->set_prefix(absl::StrCat(transport.name, ": "));
       const absl::Status status = Measure(chosen, workloads, progress, &report);
-      if (progress->interrupted()) return kInterrupted;
-      if (absl::IsInvalidArgument(status)) return FailArguments(status);
-      if (!status.ok()) return FailConnect(status);
+      if (!status.ok() || progress->interrupted()) return FailLoad(status, *progress);
       is_negative |= report.IsNegative();
       results.emplace_back(transport, report.result);
     }
     absl::FPrintF(outputs_.report(), "%s",
                   flags.json ? ToJson(results).dump(2) + "\n" : ToText(results));
     return is_negative ? kNegativeResult : kOk;
+  }
+
+  // The most cells that are carried, for each deadline.
+  int FindCells(const GlobalFlags& flags, const LoadPlan& plan,
+                std::vector<load::Workload>* workloads, Progress* progress,
+                const LoadReport& known) {
+    CellsReport report;
+    report.server = known.server;
+    report.wrong_before = known.wrong_before;
+    report.criterion = *plan.cells;
+    const auto run = [&](const load::LoadSpec& spec, const std::string& what,
+                         const load::OnLoadProgress& go_on) -> absl::StatusOr<load::LoadResult> {
+      progress->set_prefix(what);
+      const load::OnLoadProgress show = progress->OnProgress();
+      absl::StatusOr<load::LoadResult> result = load::RunLoad(
+          spec, *workloads, [&](const auto& seen) { return show(seen) && go_on(seen); });
+      if (progress->interrupted()) return absl::CancelledError("interrupted");
+      return result;
+    };
+    const absl::Status status = SearchCells(plan.spec, workloads, run, &report);
+    if (!status.ok()) return FailLoad(status, *progress);
+    absl::FPrintF(outputs_.report(), "%s",
+                  flags.json ? ToJson(report).dump(2) + "\n" : ToText(report));
+    return report.IsNegative() ? kNegativeResult : kOk;
   }
 
   int Finish(const GlobalFlags& flags, const LoadReport& report, bool interrupted) {

@@ -36,7 +36,7 @@ void AddPaceFlags(CLI::App* app, LoadFlags* flags) {
           "how late in its slot a cell's call is at most (a tenth of the slot)")
       ->group(group);
   AddTime(app, "--duration", &flags->pace.duration, {absl::Milliseconds(10), absl::Hours(24)},
-          "of the measurement (10s)")
+          "of the measurement, with --find-cells of each try at most (10s, with it 60s)")
       ->group(group);
   AddTime(app, "--warmup", &flags->pace.warm_up, {absl::ZeroDuration(), absl::Hours(1)},
           "before it, not counted (1s)")
@@ -145,6 +145,20 @@ void AddReportFlags(CLI::App* app, LoadFlags* flags) {
           " time of the bound: what piles up takes as long to show (3s)")
       ->needs(knee)
       ->group(group);
+  CLI::Option* const cells = app->add_flag(
+      "--find-cells", flags->find_cells,
+      "look for how many cells are carried, from --cells (1) on: as many as --in-time of the slots"
+      " of all of them are answered by the deadline, for each of --cell-deadlines. Each number is"
+      " tried until that share can be told, at least for 3s, at most for --duration");
+  cells->group(group);
+  AddNumber(app, "--cell-deadlines", "SLOTS", &flags->cell_deadlines, Between(1, 1000),
+            "deadlines to look for cells with (1 3 10)")
+      ->needs(cells)
+      ->group(group);
+  AddNumber(app, "--in-time", "PERCENT", &flags->in_time_percent, Between(50, 99.9999),
+            "of the slots of cells that are carried (99.999)")
+      ->needs(cells)
+      ->group(group);
   app->add_option("--fail-above", flags->fail_above,
                   "exit code 4 above a limit: p99=2ms, p99.9, mean, max, lag; missed=1%, late,"
                   " expired, refused, wrong, skipped; bler=1%; a share has its %; repeatable")
@@ -215,8 +229,8 @@ absl::StatusOr<Scenario> ToScenario(const LoadFlags& flags, const CLI::App& app,
   PaceSettings said = flags.pace;
   said.in_flight = in_flight;
   scenario.pace = Merge(said, scenario.pace);
-  const bool is_open =
-      scenario.pace.rate.has_value() || scenario.pace.cells.has_value() || flags.find_knee;
+  const bool is_open = scenario.pace.rate.has_value() || scenario.pace.cells.has_value() ||
+                       flags.find_knee || flags.find_cells;
   if (app.count("--max-in-flight") > 0 && !is_open) {
     return absl::InvalidArgumentError(
         "--max-in-flight goes with --rate and --cells: a closed loop has --in-flight");

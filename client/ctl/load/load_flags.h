@@ -30,6 +30,9 @@ struct LoadFlags {
   bool find_knee = false;
   std::string knee_bound = "p99=5ms";
   absl::Duration knee_probe = absl::Seconds(3);
+  bool find_cells = false;
+  std::vector<int> cell_deadlines;  // in slots; empty: CellCriterion's
+  double in_time_percent = 99.999;
   std::vector<std::string> fail_above;
   std::string csv;
   std::string html;

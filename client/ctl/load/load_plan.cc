@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kKneeFirstRate = 100;
 constexpr char kMostMissed[] = "missed=0.1%";
+constexpr absl::Duration kLongestCellTry = absl::Minutes(1);
 
 absl::Status CheckWays(const LoadFlags& load, const GlobalFlags& flags, const CLI::App& app) {
   if (flags.ring && (load.stream || flags.shared_memory)) {
@@ -35,6 +36,13 @@ absl::Status CheckWays(const LoadFlags& load, const GlobalFlags& flags, const CL
         "--transports does not go with --find-knee, --stream, --shared-memory, --ring, --csv,"
         " --html or --fail-above");
   }
+  if (load.find_cells &&
+      (load.find_knee || !load.transports.empty() || !load.csv.empty() || !load.html.empty() ||
+       !load.fail_above.empty() || !load.metrics_url.empty())) {
+    return absl::InvalidArgumentError(
+        "--find-cells does not go with --find-knee, --transports, --csv, --html, --fail-above or"
+        " --metrics");
+  }
   if (load.in_place && load.transports.empty() && !flags.ring && !flags.shared_memory) {
     return absl::InvalidArgumentError(
         "--in-place goes with --shared-memory or --ring: payloads lie in such memory");
@@ -50,6 +58,7 @@ absl::StatusOr<load::Pace> PaceOf(const LoadFlags& load, PaceSettings settings) 
     }
     settings.rate = kKneeFirstRate;
   }
+  if (load.find_cells && !settings.cells.has_value()) settings.cells = 1;
   const absl::StatusOr<load::Pace> pace = ToPace(settings);
   if (!pace.ok()) {
     return pace.status();
@@ -61,6 +70,19 @@ absl::StatusOr<load::Pace> PaceOf(const LoadFlags& load, PaceSettings settings) 
                         least, pace->rate));
   }
   return pace;
+}
+
+absl::StatusOr<CellCriterion> CriterionOf(const LoadFlags& load,
+                                          const std::vector<TrafficSpec>& mix) {
+  for (const TrafficSpec& part : mix) {
+    if (part.deadline == absl::InfiniteDuration()) continue;
+    return absl::InvalidArgumentError(
+        "a deadline does not go with --find-cells, which has those of --cell-deadlines");
+  }
+  CellCriterion criterion;
+  if (!load.cell_deadlines.empty()) criterion.deadlines = load.cell_deadlines;
+  criterion.in_time = load.in_time_percent / 100;
+  return criterion;
 }
 
 absl::StatusOr<load::Threshold> LimitOf(const char* flag, const std::string& text) {
@@ -97,6 +119,10 @@ absl::StatusOr<LoadPlan> ToPlan(const LoadFlags& load, const GlobalFlags& flags,
     }
   }
   BASEBAND_ASSIGN_OR_RETURN(plan.spec.pace, PaceOf(load, scenario.pace));
+  if (load.find_cells) {
+    BASEBAND_ASSIGN_OR_RETURN(plan.cells, CriterionOf(load, plan.mix));
+    plan.spec.duration = kLongestCellTry;
+  }
   for (const std::string& text : load.fail_above) {
     BASEBAND_ASSIGN_OR_RETURN(const load::Threshold limit, LimitOf("--fail-above", text));
     plan.limits.push_back(limit);

@@ -6,7 +6,9 @@
 
 #include "CLI/App.hpp"
 #include "absl/status/statusor.h"
+#include "absl/types/optional.h"
 #include "client/ctl/common/session.h"
+#include "client/ctl/load/load_cells.h"
 #include "client/ctl/load/load_flags.h"
 #include "client/ctl/load/load_traffic.h"
 #include "client/ctl/load/load_transports.h"
@@ -21,6 +23,7 @@ struct LoadPlan {
   std::vector<load::Threshold> limits;  // of --fail-above
   std::vector<load::Threshold> bounds;  // of --find-knee
   std::vector<Transport> transports;    // empty: one, as `spec` has it
+  absl::optional<CellCriterion> cells;  // of --find-cells, whose longest try `spec` is
 };
 
 // `app` is what AddLoadFlags() added `load` to. InvalidArgument names flags that are out of range

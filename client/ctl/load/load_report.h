@@ -72,6 +72,11 @@ std::vector<std::string> Remarks(const LoadReport& report);
 // "cores", "lanes busy", .. of the server's metrics, and their values; empty without them.
 std::vector<std::pair<std::string, std::string>> ServerFigures(const load::LoadResult& result);
 
+// Calls due, and those of each outcome.
+nlohmann::ordered_json ToJson(const load::Outcomes& outcomes);
+// Of times in nanoseconds: count, min_s, mean_s, the reported quantiles, max_s.
+nlohmann::ordered_json ToJson(const load::Histogram& latency);
+
 std::string ToText(const LoadReport& report);
 nlohmann::ordered_json ToJson(const LoadReport& report);
 // A row for each workload and one for all; with a knee, one for each of its loads.

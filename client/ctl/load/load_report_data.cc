@@ -24,27 +24,6 @@ double Quantile(const load::Histogram& times, double quantile) {
 }
 double Mean(const load::Histogram& times) { return times.count() == 0 ? NAN : 1e-9 * times.mean(); }
 
-ordered_json LatencyJson(const load::Histogram& latency) {
-  ordered_json json;
-  json["count"] = latency.count();
-  json["min_s"] = latency.count() == 0 ? NAN : 1e-9 * static_cast<double>(latency.min());
-  json["mean_s"] = Mean(latency);
-  for (const auto& [name, quantile] : ReportedQuantiles()) {
-    json[absl::StrCat(name, "_s")] = Quantile(latency, quantile);
-  }
-  json["max_s"] = Quantile(latency, 1);
-  return json;
-}
-
-ordered_json OutcomesJson(const load::Outcomes& outcomes) {
-  ordered_json json;
-  json["due"] = outcomes.due();
-  for (int i = 0; i < load::kOutcomes; ++i) {
-    json[load::kOutcomeNames[i]] = outcomes[static_cast<Outcome>(i)];
-  }
-  return json;
-}
-
 ordered_json BlocksJson(const load::Blocks& blocks) {
   if (blocks.count == 0) return nullptr;
   return {{"count", blocks.count}, {"failed", blocks.failed}, {"bler", blocks.Bler()}};
@@ -99,8 +78,8 @@ ordered_json ResultJson(const LoadResult& result) {
   json["shared_memory_calls"] = all.by_shared_memory;
   json["blocks"] = BlocksJson(all.blocks);
   json["iterations"] = IterationsJson(all.iterations);
-  json["outcomes"] = OutcomesJson(all.outcomes);
-  json["latency"] = LatencyJson(all.latency);
+  json["outcomes"] = ToJson(all.outcomes);
+  json["latency"] = ToJson(all.latency);
   for (size_t i = 0; i < result.workloads.size(); ++i) {
     ordered_json workload;
     workload["name"] = result.workloads[i];
@@ -109,8 +88,8 @@ ordered_json ResultJson(const LoadResult& result) {
     workload["shared_memory_calls"] = tally.by_shared_memory;
     workload["blocks"] = BlocksJson(tally.blocks);
     workload["iterations"] = IterationsJson(tally.iterations);
-    workload["outcomes"] = OutcomesJson(tally.outcomes);
-    workload["latency"] = LatencyJson(tally.latency);
+    workload["outcomes"] = ToJson(tally.outcomes);
+    workload["latency"] = ToJson(tally.latency);
     workload["stages"] = StagesJson(tally);
     workload["untimed"] = UntimedJson(tally);
     workload["budget"] = BudgetJson(result.budgets[i], tally);
@@ -135,7 +114,7 @@ ordered_json ResultJson(const LoadResult& result) {
     json["server"]["metrics"] = result.server;
   }
   for (const load::Interval& interval : result.totals.series) {
-    ordered_json row = OutcomesJson(interval.outcomes);
+    ordered_json row = ToJson(interval.outcomes);
     row["due"] = interval.due;
     row["blocks"] = BlocksJson(interval.blocks);
     row["p50_s"] = Quantile(interval.latency, 0.5);
@@ -207,6 +186,27 @@ Table::Row CsvRow(const LoadResult& result, absl::optional<size_t> index = absl:
 
 }  // namespace
 
+ordered_json ToJson(const load::Histogram& latency) {
+  ordered_json json;
+  json["count"] = latency.count();
+  json["min_s"] = latency.count() == 0 ? NAN : 1e-9 * static_cast<double>(latency.min());
+  json["mean_s"] = Mean(latency);
+  for (const auto& [name, quantile] : ReportedQuantiles()) {
+    json[absl::StrCat(name, "_s")] = Quantile(latency, quantile);
+  }
+  json["max_s"] = Quantile(latency, 1);
+  return json;
+}
+
+ordered_json ToJson(const load::Outcomes& outcomes) {
+  ordered_json json;
+  json["due"] = outcomes.due();
+  for (int i = 0; i < load::kOutcomes; ++i) {
+    json[load::kOutcomeNames[i]] = outcomes[static_cast<Outcome>(i)];
+  }
+  return json;
+}
+
 ordered_json ToJson(const LoadReport& report) {
   ordered_json json = ResultJson(report.result);
   json["server_version"] = report.server;
@@ -238,8 +238,8 @@ ordered_json ToJson(const LoadReport& report) {
       json["probes"].push_back({{"rate", probe.result.spec.pace.rate},
                                 {"goodput_per_s", probe.result.Goodput()},
                                 {"borne", probe.borne()},
-                                {"latency", LatencyJson(all.latency)},
-                                {"outcomes", OutcomesJson(all.outcomes)}});
+                                {"latency", ToJson(all.latency)},
+                                {"outcomes", ToJson(all.outcomes)}});
     }
   }
   return json;

@@ -13,7 +13,8 @@ absl::Status CheckFinite(const DownconvertJob& job) {
   const int64_t resident = job.resident_bytes / downconvert::BytesPerSample(job.block().format);
   downconvert::Block input = job.block();
   input.num_samples -= resident;
-  const int64_t found = downconvert::FindNonFinite(input, job.input.span());
+  const Payload samples = job.input.is_contiguous() ? job.input : job.input.Copy();
+  const int64_t found = downconvert::FindNonFinite(input, samples.span());
   if (found == input.num_samples) {
     return NotFoundAgain("a sample that is not finite", job.input);
   }

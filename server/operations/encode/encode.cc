@@ -50,6 +50,7 @@ EncodeJob::EncodeJob(const Operation& operation, std::vector<EncodeGroup> groups
     parity_bytes += group.count * AlignUp(group.parity_bytes(), sizeof(uint32_t));
     work.units += static_cast<double>(group.count) * EdgesOf(*group.code);
     work.shape = ShapeOf(*group.code);
+    host_reads_input |= group.output != EncodeOutput::kParity;  // JoinCodeword
     if (codes.insert(group.code.get()).second) {
       const auto& plan = *group.code->encode_plan();
       footprint.control_bytes += AlignUp(static_cast<int64_t>(plan->table().size()) * 4);

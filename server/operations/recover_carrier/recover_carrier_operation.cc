@@ -199,9 +199,11 @@ void ResultToProto(const carrier::Result& result, double symbol_rate_hz,
   message->set_coarse_frequency(result.coarse_frequency);
 }
 
-// Names the first symbol, or sample, of a frame that is none.
-absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, const uint8_t* received,
+// Names the first symbol, or sample, of a frame that is none. It begins at `offset` of the payload.
+absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, int64_t offset,
                        const Payload& payload) {
+  const Payload whole = payload.is_contiguous() ? payload : payload.Copy();
+  const uint8_t* const received = whole.data() + offset;
   const char* const noun = group.has_timing() ? "sample" : "symbol";
   for (int n = 0; n < group.received(); ++n) {
     const carrier::Iq symbol = carrier::ReadSymbol(group.parameters, received, n);
@@ -244,7 +246,7 @@ class RecoverCarrierOperation final : public Operation {
     auto& job = static_cast<RecoverCarrierJob&>(base);
     v1::RecoverCarrierResponse header;
     SetTiming(job.times, header.mutable_timing());
-    const uint8_t* received = job.input.data();
+    int64_t offset = 0;
     const timing::Result* timing = job.timings.data();
     int64_t frame = 0;
     for (const RecoverCarrierGroup& group : job.groups()) {
@@ -252,11 +254,11 @@ class RecoverCarrierOperation final : public Operation {
       reach->set_max_frequency(group.reach.frequency);
       reach->set_modulo(group.reach.modulo);
       reach->set_frame_symbols(static_cast<uint32_t>(group.frame_symbols));
-      for (int64_t f = 0; f < group.count; ++f, ++frame, received += group.frame_bytes()) {
+      for (int64_t f = 0; f < group.count; ++f, ++frame, offset += group.frame_bytes()) {
         const carrier::Result& result = job.results[static_cast<size_t>(frame)];
         if (result.bad_symbols != 0) {
           const bool is_filtered = group.has_timing() && timing->bad_samples == 0;
-          return is_filtered ? BadFiltered(frame) : BadSymbol(group, frame, received, job.input);
+          return is_filtered ? BadFiltered(frame) : BadSymbol(group, frame, offset, job.input);
         }
         double symbol_rate_hz = group.symbol_rate_hz;
         if (group.has_timing()) {

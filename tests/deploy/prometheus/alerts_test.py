@@ -39,6 +39,7 @@ class AlertsTest(unittest.TestCase):
         # A stalled lane is no lost device here.
         small = ("--staging-mib=8", "--max-request-mib=4", "--lane-input-mib=8")
         overloaded = self.server("overloaded", "--watchdog=0s", *small)
+        narrow = self.server("narrow")
         late = self.server("late")
         failing = self.server("failing")
         radio = self.server("radio")
@@ -77,6 +78,7 @@ class AlertsTest(unittest.TestCase):
             expected |= provocations.scarce_memory(going_on, prometheus, tight)
             expected |= provocations.no_memory(going_on, prometheus, door)
             expected |= provocations.gpu_trouble(prometheus, gpu)
+            expected |= provocations.full_way_in(prometheus, narrow)
             expected |= provocations.certificates(prometheus, door, files)
             expected |= provocations.device_fault(mortal)
             expected |= provocations.losses(prometheus, mortal)

@@ -69,6 +69,14 @@ def overload(stack, prometheus, server):
     return of(server, "QueueOld", "QueueStarved", "PoolFull", "Refusals")
 
 
+def full_way_in(prometheus, server):
+    """Far more bytes are to be there within milliseconds than can be read in that time."""
+    load = ("load", "decode", "--nr-bg=1", "--zc=384", "--blocks=150", "--deadline=20ms")
+    with server.background(*load, "--rate=2000", "--duration=1h"):
+        prometheus.wait_until_fired(of(server, "WayInFull"))
+    return of(server, "WayInFull")
+
+
 def lateness(stack, prometheus, server):
     """Now and then a batch takes half a second longer than anybody could know."""
     for deadline in ("--deadline=200ms", "--timeout=60s"):

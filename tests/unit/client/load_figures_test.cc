@@ -37,6 +37,8 @@ TEST(LoadRecorderTest, ACallCountsWhereItWasDueAndInTheIntervalItEnded) {
   recorder.OnEnd(Call(Outcome::kLate, 1900, 2500));
   recorder.OnEnd(Call(Outcome::kGood, 2900, 3100));  // of the window, ends after it
   recorder.OnEnd(Call(Outcome::kGood, 3000, 3001));  // due too late to count
+  EXPECT_EQ(recorder.outcomes().due(), 3) << "while it runs";
+  EXPECT_EQ(recorder.outcomes().missed(), 1);
   const Totals totals = recorder.Take();
 
   EXPECT_EQ(totals.All().outcomes.due(), 3);

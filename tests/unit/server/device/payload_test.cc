@@ -29,6 +29,31 @@ TEST(PayloadTest, EveryPartOfOneInPiecesIsCopiedAsItWasWhole) {
   }
 }
 
+TEST(PayloadTest, WhatContinuesAPieceInItsRegionBecomesAPartOfIt) {
+  const std::string text = "abcdefgh";
+  const auto* const data = reinterpret_cast<const uint8_t*>(text.data());
+  const MemoryRegion mine;
+  const MemoryRegion yours;
+  Payload payload({{data, 2, &mine}, {data + 2, 1, &mine}});
+  EXPECT_TRUE(payload.is_contiguous());
+  EXPECT_EQ(payload.bytes(), 3);
+  payload.Add({data + 3, 1, &yours});
+  payload.Add({data + 5, 1, &yours});
+  EXPECT_EQ(payload.pieces().size(), 3U);
+}
+
+TEST(PayloadTest, ACopyIsAlignedAndOutlivesWhatItIsOf) {
+  Payload copy;
+  {
+    const std::string first = "ab";
+    const std::string second = "cde";
+    copy = Payload({PieceOf(first), PieceOf(second)}).Copy();
+  }
+  EXPECT_TRUE(copy.is_aligned());
+  EXPECT_EQ(std::string(copy.span().begin(), copy.span().end()), "abcde");
+  EXPECT_EQ(Payload().Copy().bytes(), 0);
+}
+
 // A stream's past without a sample has no memory. UBSan stops what copies nothing to nowhere.
 TEST(PayloadTest, APartWithoutBytesNeedsNoTarget) {
   const std::string text = "abc";

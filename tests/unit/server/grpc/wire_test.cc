@@ -7,6 +7,7 @@
 #include "baseband/v1/baseband.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/device/read_arena.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::server {
@@ -54,6 +55,44 @@ TEST(ReadRequestTest, SplitsHeaderAndPayloadHoweverTheBytesAreSliced) {
     EXPECT_EQ(header.groups(0).SerializeAsString(), request.groups(0).SerializeAsString());
     EXPECT_TRUE(header.payload().empty());
   }
+}
+
+TEST(ReadRequestTest, PiecesNameTheRegionOfReadBuffersAndOnlyTheirSlicesAreKept) {
+  const std::string message = Sent().SerializeAsString();
+  std::vector<uint8_t> memory(message.begin(), message.end());
+  ReadArena arena({memory.data(), static_cast<int64_t>(memory.size()), /*is_page_locked=*/true});
+  ReadArena::SetOfProcess(&arena);
+  std::vector<int> freed;
+  struct End {
+    std::vector<int>* freed;
+    int number;
+  };
+  std::vector<End> ends;
+  for (int i = 0; i < 3; ++i) ends.push_back({&freed, i});
+  const auto free_slice = [](void* end) {
+    static_cast<End*>(end)->freed->push_back(static_cast<End*>(end)->number);
+  };
+  const auto slice = [&](size_t begin, size_t bytes, int number) {
+    return grpc::Slice(memory.data() + begin, bytes, free_slice,
+                       &ends[static_cast<size_t>(number)]);
+  };
+  absl::StatusOr<Request> read;
+  {
+    // The header and no byte of the payload; a part of it in the arena; the rest elsewhere.
+    const size_t header = message.size() - Sent().payload().size();
+    const grpc::Slice slices[] = {slice(0, header, 0), slice(header, 600, 1),
+                                  grpc::Slice(message.substr(header + 600))};
+    read = ReadRequest(grpc::ByteBuffer(slices, 3), kPayload);
+  }
+  ReadArena::SetOfProcess(nullptr);
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(freed, std::vector<int>{0});
+  ASSERT_EQ(read->payload.pieces().size(), 2U);
+  EXPECT_EQ(read->payload.pieces()[0].region, &arena.region());
+  EXPECT_EQ(read->payload.pieces()[1].region, nullptr);
+  EXPECT_EQ(Gather(*read), Sent().payload());
+  read->payload = Payload();
+  EXPECT_EQ(freed, (std::vector<int>{0, 1}));
 }
 
 TEST(ReadRequestTest, ThePayloadMayComeFirstAndTheLastOneCounts) {

@@ -1,6 +1,7 @@
 #include "server/jobs/layout.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <vector>
 
@@ -143,8 +144,10 @@ TEST(InputLayoutTest, OnlySmallBatchesOfOnePageLockedPieceEachStayInPlace) {
   EXPECT_FALSE(FitsInPlace(jobs));  // the pool is pageable
   jobs[0]->input = Payload({{data, 100, &locked}});
   EXPECT_TRUE(FitsInPlace(jobs));
-  jobs[0]->input = Payload({{data, 50, &locked}, {data + 50, 50, &locked}});
+  jobs[0]->input = Payload({{data, 50, &locked}, {data + 51, 49, &locked}});
   EXPECT_FALSE(FitsInPlace(jobs));
+  jobs[0]->input = Payload({{data + 1, 99, &locked}});
+  EXPECT_FALSE(FitsInPlace(jobs)) << "kernels read words";
   MemoryRegion shared = locked;
   shared.is_shared = true;
   jobs[0]->input = Payload({{data, 100, &shared}});
@@ -155,7 +158,8 @@ TEST(InputLayoutTest, OnlySmallBatchesOfOnePageLockedPieceEachStayInPlace) {
 }
 
 TEST(JobTest, InputThatOthersMayChangeIsKeptAsItIs) {
-  std::vector<uint8_t> memory(200, 1);
+  alignas(Payload::kAlignment) std::array<uint8_t, 200> memory;
+  memory.fill(1);
   MemoryRegion region = {memory.data(), 200, /*is_page_locked=*/false};
   TestJob job;
   job.input = Payload({{memory.data(), 100, &region}});
@@ -168,6 +172,19 @@ TEST(JobTest, InputThatOthersMayChangeIsKeptAsItIs) {
   ASSERT_EQ(job.input.bytes(), 150);
   ASSERT_TRUE(job.input.is_contiguous());
   for (const uint8_t byte : job.input.span()) EXPECT_EQ(byte, 1);
+}
+
+TEST(JobTest, ScatteredInputIsKeptInOnePieceThatIsAligned) {
+  std::vector<uint8_t> memory(400);
+  std::iota(memory.begin(), memory.end(), uint8_t{0});
+  const MemoryRegion region = {memory.data(), 400, /*is_page_locked=*/true};
+  TestJob job;
+  job.input = Payload({{memory.data() + 3, 20, &region}, {memory.data() + 100, 30, &region}});
+  job.KeepInput();
+  std::vector<uint8_t> expected(memory.begin() + 3, memory.begin() + 23);
+  expected.insert(expected.end(), memory.begin() + 100, memory.begin() + 130);
+  ASSERT_TRUE(job.input.is_aligned());
+  EXPECT_TRUE(job.input.span() == absl::MakeConstSpan(expected));
 }
 
 TEST(OutputLayoutTest, DirectPiecesGoToTheirRepliesAndTheRestLands) {

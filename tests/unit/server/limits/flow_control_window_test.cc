@@ -1,5 +1,6 @@
 #include "server/limits/flow_control_window.h"
 
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -67,6 +68,54 @@ TEST(FlowControlWindowTest, ARefusalLeavesEverythingAsItWas) {
       model.erase(id);
     }
     ASSERT_EQ(window.empty(), model.empty());
+  }
+}
+
+constexpr int64_t kMib = 1 << 20;
+
+// Answers `count` requests of a megabyte, as many in flight as may be; returns how many that are.
+int64_t Answer(FlowControlWindow& window, int64_t& credits, int count, bool in_time) {
+  int64_t most = 0;
+  for (uint64_t sent = 1, answered = 1; answered <= static_cast<uint64_t>(count); ++answered) {
+    while (credits >= kMib || sent == answered) {
+      EXPECT_THAT(window.Open(sent, kMib), IsOk());
+      credits -= kMib;
+      ++sent;
+    }
+    most = std::max(most, static_cast<int64_t>(sent - answered));
+    if (answered == static_cast<uint64_t>(count)) {  // and the rest
+      for (; answered < sent; ++answered) credits += window.Close(answered, in_time);
+      break;
+    }
+    credits += window.Close(answered, in_time);
+  }
+  return most;
+}
+
+TEST(FlowControlWindowTest, WhatIsAnsweredInTimeLetsTheWindowGrowToAllThereIs) {
+  FlowControlWindow window({1024, 64 * kMib});
+  int64_t credits = window.first().bytes;
+  EXPECT_EQ(credits, FlowControlWindow::kFirstBytes);
+  EXPECT_EQ(Answer(window, credits, 500, true), 64);
+  EXPECT_EQ(credits, 64 * kMib);
+}
+
+TEST(FlowControlWindowTest, WhatIsLateShrinksTheWindowToOneRequest) {
+  FlowControlWindow window({1024, 64 * kMib});
+  int64_t credits = window.first().bytes;
+  Answer(window, credits, 500, true);
+  Answer(window, credits, 500, false);
+  EXPECT_EQ(Answer(window, credits, 1, false), 1);
+  // Slowly, now: a request for each window's worth.
+  EXPECT_LE(Answer(window, credits, 10, true), 5);
+  EXPECT_GE(Answer(window, credits, 100, true), 10);
+}
+
+TEST(FlowControlWindowTest, AWindowThatIsNotUsedDoesNotGrow) {
+  FlowControlWindow window({1024, 64 * kMib});
+  for (uint64_t id = 1; id < 1000; ++id) {
+    EXPECT_THAT(window.Open(id, kMib), IsOk());
+    EXPECT_EQ(window.Close(id, true), kMib);
   }
 }
 
