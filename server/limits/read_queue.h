@@ -69,7 +69,7 @@ class ReadQueue {
  public:
   static constexpr size_t kMethods = kMaxRpcRows;
   static constexpr absl::Duration kAhead = absl::Milliseconds(1);
-  static constexpr int kLeastReading = 8;
+  static constexpr int kLeastReading = 12;
   static constexpr uint64_t kPatience = 16;
   // Of so many messages the rate is learned before anybody is refused by it.
   static constexpr int kLeastSeen = 8;

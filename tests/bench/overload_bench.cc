@@ -1,8 +1,9 @@
 // What the server still does when it is asked for more than it can do. Starts servers of its own
-// and prints what a refused call costs, goodput at 1x, 2x and 10x of the capacity, refusals by
-// cause, how many predictions were right, high-priority calls beside low-priority load, and one
-// greedy client of ten; or, by `bytes`, goodput where calls are so large that their way in is what
-// is too narrow, in the rhythm of slots. Every answer is checked.
+// and prints what a refused call costs, goodput at 1x, 2x and 10x of the capacity, where clients
+// send all and where they leave unsent what would be refused, refusals by cause, how many
+// predictions were right, high-priority calls beside low-priority load, and one greedy client of
+// ten; or, by `bytes`, goodput where calls are so large that their way in is what is too narrow, in
+// the rhythm of slots. Every answer is checked.
 //
 //   overload_bench [bytes] [FLAG OF basebandd]..     default: --device=cpu --cpu-threads=1
 #include <grpcpp/generic/generic_stub.h>
@@ -118,19 +119,23 @@ void MeasureGoodput(const Bench& bench) {
               alone_us, capacity, bench.in_flight());
   std::printf(
       "open loop, deadline %.1f ms\n"
-      "  wanted  due/s  goodput/s  of capacity  refused  late  p99\n",
+      "  wanted  throttle  due/s  goodput/s  of capacity  refused  late  p99\n",
       absl::ToDoubleMilliseconds(calls.deadline));
-  for (const double factor : {1.0, 2.0, 10.0}) {
+  const auto measure = [&](double factor, bool throttle) {
     load::LoadSpec open = bench.Load(*server, Pace::Kind::kPoisson, bench.gpu ? 8 : 1);
+    open.client.throttle = throttle;
     open.pace.rate = factor * capacity;
     const load::LoadResult result = Run(open, calls);
     const load::Outcomes outcomes = result.totals.All().outcomes;
     const int64_t late =
         outcomes[Outcome::kLate] + outcomes[Outcome::kExpired] + outcomes[Outcome::kSkipped];
-    std::printf("  %5.0fx %6.0f %10.0f %12.2f %8ld %5ld %5.1f ms\n", factor, result.Offered(),
-                result.Goodput(), result.Goodput() / capacity,
-                static_cast<long>(outcomes[Outcome::kRefused]), static_cast<long>(late),
-                Us(result, 0.99) / 1e3);
+    std::printf("  %5.0fx  %8s %6.0f %10.0f %12.2f %8ld %5ld %5.1f ms\n", factor,
+                throttle ? "on" : "off", result.Offered(), result.Goodput(),
+                result.Goodput() / capacity, static_cast<long>(outcomes[Outcome::kRefused]),
+                static_cast<long>(late), Us(result, 0.99) / 1e3);
+  };
+  for (const bool throttle : {false, true}) {
+    for (const double factor : {1.0, 2.0, 10.0}) measure(factor, throttle);
   }
   const double all = server->Metric("baseband_prediction_ratio_count");
   std::printf("predictions, of %.0f, of the time it took:", all);

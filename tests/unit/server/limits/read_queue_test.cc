@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMb = 1000 * 1000;
 constexpr int kLanes = ReadQueue::kLeastReading;
-constexpr int64_t kMostWaiting = 16;
+constexpr int64_t kMostWaiting = 64;
 
 // A megabyte takes a millisecond, and as many as are read share that rate.
 class ReadQueueTest : public ::testing::Test {
@@ -312,11 +312,11 @@ TEST_F(ReadQueueTest, NoMoreWaitThanMay) {
   for (int64_t i = 0; i < kMostWaiting / 2; ++i) Enter(Make(absl::InfiniteDuration(), "b"));
   const absl::Status half = queue_.Enter(Make(absl::InfiniteDuration(), "b"), now_);
   EXPECT_EQ(ReasonOf(half), UnservedReason::kClientRequests);
-  EXPECT_EQ(half.message(), "8 requests of this client are waiting to be read, of 8");
+  EXPECT_EQ(half.message(), "32 requests of this client are waiting to be read, of 32");
   for (int64_t i = 0; i < kMostWaiting / 2; ++i) Enter(Make(absl::InfiniteDuration()));
   const absl::Status full = queue_.Enter(Make(absl::InfiniteDuration()), now_);
   EXPECT_EQ(ReasonOf(full), UnservedReason::kQueueRequests);
-  EXPECT_EQ(full.message(), "16 of 16 requests are waiting to be read");
+  EXPECT_EQ(full.message(), "64 of 64 requests are waiting to be read");
 }
 
 // The way in of which nothing is known is given to those that have the time to teach something.
