@@ -82,7 +82,7 @@ void MessageReads::SetLastBytes(const std::string& client, size_t method, int64_
 
 MessageReads::State MessageReads::Look() const {
   absl::MutexLock lock(&mutex_);
-  return {queue_.waiting(), queue_.reading(), queue_.rate()};
+  return {queue_.waiting(), queue_.reading(), queue_.overdue(), queue_.rate()};
 }
 
 void MessageReads::GiveTurns() {
@@ -105,6 +105,7 @@ void MessageReads::Watch() {
   while (true) {
     {
       absl::MutexLock lock(&mutex_);
+      if (stop_) return;
       is_watching_ = queue_.waiting() > 0;
       changed_.WaitUntil(mutex_, is_watching_ ? SteadyNow() + kLook : absl::InfiniteFuture());
       if (stop_) return;
