@@ -27,7 +27,7 @@ TEST_F(SubmitTest, MoreRequestsThanCreditsEndTheStreamByName) {
   Start({"--device=cpu", "--cpu-threads=1", "--submit-requests=4"});
   RawStream stream(*server_);
   EXPECT_EQ(stream.Open().requests(), 4U);
-  for (uint64_t id = 1; id <= 4; ++id) stream.Write(SlowOf(id));
+  for (uint64_t id = 1; id <= 4; ++id) stream.Write(SlowOf(id, 40));  // 4 MB
   WriteUntilItEnds(stream, 5, &QuickOf);
   ExpectEnd(stream, grpc::StatusCode::RESOURCE_EXHAUSTED,
             "is beyond the credits: 4 requests are in flight on this stream, of 4");
@@ -132,7 +132,8 @@ TEST_F(SubmitTest, ADrainAnswersWhatIsInFlightRefusesWhatIsNewAndEndsTheStream) 
   Start({"--device=cpu", "--cpu-threads=1", "--drain=300s"});
   RawStream stream(*server_);
   stream.Open();
-  ASSERT_TRUE(stream.Write(SlowOf(1, 400)));
+  constexpr int kBlocks = 150;
+  ASSERT_TRUE(stream.Write(SlowOf(1, kBlocks)));
   ASSERT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", kDecode, 1));
   server_->process().Signal(SIGTERM);
   std::map<uint64_t, v1::SubmitResponse> answers;
@@ -152,7 +153,7 @@ TEST_F(SubmitTest, ADrainAnswersWhatIsInFlightRefusesWhatIsNewAndEndsTheStream) 
   v1::SubmitResponse response;
   while (stream.Read(&response)) answers[response.id()] = response;
   EXPECT_EQ(answers[1].code(), 0) << answers[1].message();
-  EXPECT_EQ(answers[1].decode().payload(), std::string(400 * 1056, '\0'));
+  EXPECT_EQ(answers[1].decode().payload(), std::string(kBlocks * 1056, '\0'));
   ExpectEnd(stream, grpc::StatusCode::UNAVAILABLE, "shutting down");
   EXPECT_EQ(server_->process().Wait(absl::Seconds(60)), 0) << server_->process().Output();
   server_.reset();

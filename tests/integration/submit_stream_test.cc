@@ -39,7 +39,7 @@ class SubmitStreamTest : public ::testing::Test {
   }
   // Some hundreds of milliseconds of a core.
   static v1::DecodeRequest Slow() {
-    v1::DecodeRequest request = testing::DecodeOfZeros(NrCode(1, 384), 100);
+    v1::DecodeRequest request = testing::DecodeOfZeros(NrCode(1, 384), 80);  // two: 4 MB
     request.mutable_groups(0)->set_max_iterations(100);
     request.mutable_groups(0)->set_fixed_iterations(true);
     return request;

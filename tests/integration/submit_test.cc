@@ -5,9 +5,11 @@
 #include <string>
 
 #include "tests/integration/raw_submit_stream.h"
+#include "tests/support/administered_server.h"
 #include "tests/support/carrier_traffic.h"
 #include "tests/support/downconvert_traffic.h"
 #include "tests/support/shared_channel_traffic.h"
+#include "tests/support/status_matchers.h"
 
 namespace baseband::testing {
 namespace {
@@ -214,11 +216,18 @@ TEST_F(SubmitTest, AMessageHasThePriorityItNamesElseTheStreams) {
 }
 
 TEST_F(SubmitTest, AQuotaOfTheClientRefusesOneRequestAndNotTheStream) {
-  Start({"--device=cpu", "--cpu-threads=1", "--client-requests=2"});
+  auto started = StartAdministered({"--device=cpu", "--cpu-threads=1", "--client-requests=2",
+                                    "--allow-fault-injection", "--watchdog=0s"});
+  ASSERT_THAT(started, IsOk());
+  server_ = std::move(started->server);
+  v1::InjectFaultRequest stall;
+  stall.set_kind(v1::InjectFaultRequest::STALL);
+  stall.set_stall_ms(2000);
+  ASSERT_THAT(started->admin->InjectFault(stall, absl::Seconds(60)), IsOk());
   RawStream stream(*server_);
   stream.Open();
   // Requests of a stream are taken in side by side: the third comes once the other two are in.
-  constexpr int kBlocks = 300;
+  constexpr int kBlocks = 20;
   for (uint64_t id = 1; id <= 2; ++id) stream.Write(SlowOf(id, kBlocks));
   const auto payload = static_cast<double>(SlowOf(1, kBlocks).decode().payload().size());
   const absl::Time deadline = absl::Now() + absl::Minutes(1);

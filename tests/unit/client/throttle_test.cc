@@ -92,14 +92,24 @@ TEST(ThrottleTest, CallsThatHaveNotEndedWithholdNothing) {
   for (int i = 0; i < 1000; ++i) ASSERT_TRUE(throttle.Admit(kMostUnlikely, kStart).ok());
 }
 
-TEST(ThrottleTest, OnlyRefusalsForLoadCount) {
+TEST(ThrottleTest, NoOtherErrorsCount) {
   Throttle throttle;
-  for (const absl::Status& other : {absl::ResourceExhaustedError("larger than the server reads"),
-                                    absl::InvalidArgumentError(""), absl::DeadlineExceededError(""),
-                                    absl::UnavailableError(""), absl::CancelledError("")}) {
+  for (const absl::Status& other :
+       {absl::ResourceExhaustedError("larger than the server reads"),
+        absl::InvalidArgumentError(""), absl::UnavailableError(""), absl::CancelledError("")}) {
     for (int i = 0; i < 1000; ++i) throttle.OnEnd(other, kStart);
     EXPECT_TRUE(throttle.Admit(kMostUnlikely, kStart).ok()) << other;
   }
+}
+
+TEST(ThrottleTest, WhatWouldMostLikelyBeLateIsLateAtOnce) {
+  Throttle throttle;
+  for (int i = 0; i < 10; ++i) throttle.OnEnd(absl::OkStatus(), kStart);
+  for (int i = 0; i < 40; ++i) throttle.OnEnd(Refusal(), kStart);
+  for (int i = 0; i < 50; ++i) throttle.OnEnd(absl::DeadlineExceededError(""), kStart);
+  EXPECT_THAT(throttle.Admit(kMostUnlikely, kStart),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       "not sent: 50 of the last 100 such calls were late"));
 }
 
 TEST(ThrottleTest, WhatIsWithheldSaysWhyAndWhenToComeBack) {

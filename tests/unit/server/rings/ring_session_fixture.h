@@ -10,6 +10,7 @@
 
 #include "baseband/v1/baseband.pb.h"
 #include "gtest/gtest.h"
+#include "kernels/base/steady_time.h"
 #include "server/rings/ring_session.h"
 #include "tests/support/no_batch.h"
 #include "tests/support/puppet_device.h"
@@ -36,6 +37,8 @@ class RingSessionFixture : public ::testing::Test {
   explicit RingSessionFixture(uint32_t entries, const ClientQuotas::Limits& quotas = {})
       : quotas_(quotas) {
     DispatcherOptions options = SmallDispatcher(/*queue_requests=*/64);
+    // However long the test takes, what comes one after the other comes together.
+    options.clock = [now = SteadyNow()] { return now; };
     options.make_batch = [](std::vector<JobPtr> jobs, Device&) {
       return std::make_unique<NoBatch>(std::move(jobs));
     };
