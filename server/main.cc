@@ -254,7 +254,11 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   environment.memory = memory;
   MemoryWatch memory_watch(
       ToMemoryWatchOptions(config, caches, *staging, *reply, environment.awaited), *memory);
-  const PeriodicThread look(MemoryWatch::kInterval, [&] { memory_watch.Look(SteadyNow()); });
+  const PeriodicThread look(MemoryWatch::kInterval, [&] {
+    const absl::Time now = SteadyNow();
+    memory_watch.Look(now);
+    environment.awaited->EndOverdue(now);
+  });
   // Before the server: an address that cannot be had is told of before anybody is served.
   std::unique_ptr<AdminServer> admin;
   if (!config.admin_listen.empty()) {

@@ -9,6 +9,12 @@
 #include "server/metrics/unserved.h"
 
 namespace baseband::server {
+namespace {
+
+// Who sends more slowly than this, bytes a second, is cut off.
+constexpr double kSlowest = 1 << 20;
+
+}  // namespace
 
 RequestCall::RequestCall(const CallEnvironment* environment, grpc::ServerCompletionQueue* queue,
                          int number, Rpc rpc)
@@ -42,7 +48,7 @@ absl::Status RequestCall::BeginRead() {
   takes_turn_ = reader_.bytes > MessageReads::kUnasked;
   environment_.awaited->Begin(this, arrival_);
   if (!takes_turn_) {
-    stream_.Read(&message_, &read_);  // has arrived when that has
+    Read();  // has arrived when that has
     return absl::OkStatus();
   }
   reader_.client = requester_.caller.client;
@@ -60,9 +66,16 @@ absl::Status RequestCall::BeginRead() {
   return absl::OkStatus();
 }
 
+void RequestCall::Read() {
+  const int64_t most = announced_bytes_.value_or(environment_.max_message_bytes);
+  environment_.awaited->Expect(this, SteadyNow() + environment_.max_stall +
+                                         absl::Seconds(static_cast<double>(most) / kSlowest));
+  stream_.Read(&message_, &read_);
+}
+
 void RequestCall::OnTurn(const absl::Status& status) {
   if (status.ok()) {
-    stream_.Read(&message_, &read_);
+    Read();
     return;
   }
   environment_.metrics->CountUnread(rpc_, reader_.bytes);
@@ -74,11 +87,7 @@ void RequestCall::OnGone() {
 }
 
 void RequestCall::Decline(const absl::Status& status) {
-  if (environment_.awaited->End(this)) {
-    Start(0);
-    request_->HasNoMessage();
-    Refuse(status);
-  }
+  if (environment_.awaited->End(this)) RefuseUnread(status);
   EndArrival();
 }
 
@@ -130,10 +139,20 @@ void RequestCall::OnLate() {
                   absl::StrCat("memory is scarce, and this request's message has not come within ",
                                absl::FormatDuration(SteadyNow() - arrival_), " of its headers")));
   SetRetryAfter(&status, MemorySteps::kRetryAfter);
+  RefuseUnread(status);
+  if (takes_turn_ && environment_.reads->Abandon(&reader_)) EndArrival();
+}
+
+void RequestCall::OnOverdue() {
+  RefuseUnread(absl::InvalidArgumentError(absl::StrCat("the request message has not come within ",
+                                                       absl::FormatDuration(SteadyNow() - arrival_),
+                                                       " of its headers")));
+}
+
+void RequestCall::RefuseUnread(const absl::Status& status) {
   Start(0);
   request_->HasNoMessage();
   Refuse(status);
-  if (takes_turn_ && environment_.reads->Abandon(&reader_)) EndArrival();
 }
 
 void RequestCall::Start(int64_t bytes) {

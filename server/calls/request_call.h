@@ -60,8 +60,12 @@ class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
   absl::Status AcceptIfAsAnnounced();
   // Refuses the request, whose message is not read, unless that was done before.
   void Decline(const absl::Status& status);
-  // Refuses the request, whose message has not come while memory is scarce.
+  // The message is to come from now on.
+  void Read();
+  // Refuses the request, whose message has not come: while memory is scarce, or at all.
   void OnLate() override;
+  void OnOverdue() override;
+  void RefuseUnread(const absl::Status& status);
   // The request, with a message of `bytes`, counts from now on.
   void Start(int64_t bytes);
 

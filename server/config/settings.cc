@@ -157,7 +157,7 @@ std::vector<Setting> MakeSettings() {
           "keepalive", 1, 86400, absl::Seconds(1), &Config::keepalive,
           "Ask silent connections whether they live after so long; the dead are closed 20 s later"),
       Span("stall", 1, 3600, absl::Seconds(1), &Config::stall,
-           "Cut off who takes longer to read a response; of an answer, a second a MiB more"),
+           "Cut off who takes longer to read a response, or to send a request; a second a MiB more"),
       AddressOrOff("admin_listen", AddressKind::kAny, &Config::admin_listen,
                    "Where to serve administration, to role admin"),
       AddressOrOff("shm_listen", AddressKind::kUnix, &Config::shm_listen,

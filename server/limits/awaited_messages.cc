@@ -16,7 +16,14 @@ void AwaitedMessages::Begin(Awaited* message, absl::Time now) {
   *message->place_ = message;
   message->is_awaited_ = true;
   message->since_ = now;
+  message->due_ = absl::InfiniteFuture();
   list.messages.splice(list.messages.end(), list.spare, message->place_);
+}
+
+void AwaitedMessages::Expect(Awaited* message, absl::Time due) {
+  List& list = ListOf(message);
+  absl::MutexLock lock(&list.mutex);
+  message->due_ = due;
 }
 
 bool AwaitedMessages::End(Awaited* message) {
@@ -36,6 +43,19 @@ void AwaitedMessages::EndLate(absl::Time since) {
       late->is_awaited_ = false;
       list.messages.pop_front();
       late->OnLate();
+    }
+  }
+}
+
+void AwaitedMessages::EndOverdue(absl::Time now) {
+  for (List& list : lists_) {
+    absl::MutexLock lock(&list.mutex);
+    for (auto next = list.messages.begin(); next != list.messages.end();) {
+      Awaited* const message = *next++;
+      if (message->due_ >= now) continue;
+      message->is_awaited_ = false;
+      list.messages.erase(message->place_);
+      message->OnOverdue();
     }
   }
 }

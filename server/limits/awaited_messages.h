@@ -22,21 +22,27 @@ class AwaitedMessages {
 
    private:
     friend class AwaitedMessages;
-    // It is awaited no more: it took too long. On EndLate's thread; End waits until it has
-    // returned.
+    // It is awaited no more: it took too long. On the thread of EndLate or EndOverdue; End waits
+    // until it has returned.
     virtual void OnLate() = 0;
+    virtual void OnOverdue() = 0;
 
     std::list<Awaited*>::iterator place_;
     bool is_awaited_ = false;  // both under the lock of its list
     absl::Time since_;
+    absl::Time due_;
   };
 
   // From `now` on, until End.
   void Begin(Awaited* message, absl::Time now);
+  // Nothing keeps it from coming any more, and it is to be here by `due`.
+  void Expect(Awaited* message, absl::Time due);
   // It has come, or will not. False: it was late before.
   bool End(Awaited* message);
   // Tells those that have been awaited since before `since`.
   void EndLate(absl::Time since);
+  // Tells those that were expected before `now`.
+  void EndOverdue(absl::Time now);
 
  private:
   // By arrival, for each of some of the requests: threads seldom meet.
