@@ -47,7 +47,8 @@ inline constexpr Metric kUnreadBytes = {"baseband_unread_request_bytes_total", "
 inline constexpr Metric kBytesInVain = {
     "baseband_request_bytes_in_vain_total", "rpc",
     "Bytes of request messages that were read, had nothing wrong with them and were not served."};
-// state: waiting, for its turn; reading, what is on its way
+// state: waiting, for its turn; reading, what is on its way; overdue, what takes much longer than it
+// should
 inline constexpr Metric kMessageReads = {
     "baseband_message_reads", "state",
     "Requests whose large message is not there yet: it waits to be read, or is read."};

@@ -3,6 +3,7 @@
 #include <grpc/support/time.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -25,8 +26,11 @@ absl::StatusOr<Priority> PriorityOf(const grpc::ServerContext& context) {
 
 absl::StatusOr<absl::optional<int64_t>> RequestBytesOf(const grpc::ServerContext& context,
                                                        int64_t most) {
-  const auto found = context.client_metadata().find("baseband-request-bytes");
-  if (found == context.client_metadata().end()) return absl::nullopt;
+  const auto [found, end] = context.client_metadata().equal_range("baseband-request-bytes");
+  if (found == end) return absl::nullopt;
+  if (std::next(found) != end) {
+    return absl::InvalidArgumentError("metadata baseband-request-bytes is there more than once");
+  }
   const absl::string_view word(found->second.data(), found->second.size());
   int64_t bytes = 0;
   if (!absl::SimpleAtoi(word, &bytes) || bytes < 0 || bytes > most) {

@@ -7,6 +7,7 @@
 #include "server/calls/deadline_outcome.h"
 #include "server/grpc/status.h"
 #include "server/grpc/wire.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
 
@@ -74,7 +75,12 @@ void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply
 
 void UnaryCall::TellTime(const absl::Status& status) {
   const JobTimes& times = request_->times();
-  if (times.started <= times.submitted) return;  // no device has had it
+  if (times.started <= times.submitted) {  // no device has had it
+    if (ReasonOf(status) == UnservedReason::kDeadlineUnreachable) {
+      TellReads(requester_.deadline - arrival_, /*in_time=*/false);
+    }
+    return;
+  }
   const bool is_late =
       absl::IsDeadlineExceeded(status) ||
       GaveUpAtDeadline(arrival_, requester_.deadline, requester_.cancellation->given_up());

@@ -58,6 +58,7 @@ class MessageReads {
   struct State {
     int64_t waiting = 0;
     int64_t reading = 0;
+    int64_t overdue = 0;
     double rate = 0.0;  // bytes a second; 0: not known yet
   };
   State Look() const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -30,7 +30,7 @@ constexpr double kProbe = 1.15;
 constexpr double kLeastLeft = 0.75;
 // Who takes so many times as long as alone has no room.
 constexpr double kCrowded = 1.25;
-// Who has not come would have taken so many times as long.
+// Who has not come, or has had no answer, would have taken so many times as long.
 constexpr double kGivenUp = 1.5;
 // Overdue is who takes so many times as long as expected, and kOverdueLeast more.
 constexpr double kOverdue = 4.0;
@@ -54,10 +54,19 @@ std::string Text(absl::Duration time) {
 absl::Status TooMuch(absl::Duration time, absl::Duration left) {
   absl::Status status =
       Because(UnservedReason::kBacklog,
-              absl::ResourceExhaustedError(absl::StrCat(
-                  "the request would be read and done in ", Text(time),
-                  ", with what is read before it; its deadline is in ", Text(left))));
+              absl::ResourceExhaustedError(
+                  absl::StrCat("the request would be read and done in ", Text(time),
+                               ", with what is read before it; its deadline is in ", Text(left))));
   SetRetryAfter(&status, std::max(time - left, ReadQueue::kAhead));
+  return status;
+}
+
+absl::Status TooMany(const std::string& how_many) {
+  absl::Status status =
+      Because(UnservedReason::kQueueRequests,
+              absl::ResourceExhaustedError(absl::StrCat("the queue is full: ", how_many,
+                                                        " requests are waiting to be read")));
+  SetRetryAfter(&status, ReadQueue::kAhead);
   return status;
 }
 
@@ -107,9 +116,12 @@ void ReadQueue::LearnCaution(const AnnouncedMessage& message, double seconds, bo
 
 void ReadQueue::Answered(const AnnouncedMessage& message, double seconds, bool in_time) {
   LearnCaution(message, message.read_s + seconds, in_time);
-  if (!in_time) return;
   double& after = after_[message.method][SizeClass(message.bytes)];
-  after += (after == 0.0 ? 1.0 : kFollowAfter) * (seconds - after);
+  if (in_time) {
+    after += (after == 0.0 ? 1.0 : kFollowAfter) * (seconds - after);
+  } else if (seconds > after) {
+    after += kLonger * (kGivenUp * seconds - after);
+  }
 }
 
 double ReadQueue::AfterOf(const AnnouncedMessage& message) const {
@@ -132,8 +144,17 @@ double ReadQueue::LoadOf(double bytes) const {
   return load;
 }
 
-absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double bytes_before,
+bool ReadQueue::Tries(AnnouncedMessage* message, absl::Time now) {
+  if (message->is_try) return true;
+  if (++refused_ % kPatience != 0 || now < tried_ + kLeastBetweenTries) return false;
+  tried_ = now;
+  message->is_try = true;
+  return true;
+}
+
+absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double bytes_before,
                                     absl::Time now) {
+  const AnnouncedMessage& message = *waiting;
   if (message.deadline == absl::InfiniteFuture()) return absl::OkStatus();
   const absl::Duration all = message.deadline - message.entered;
   const absl::Duration left = message.deadline - now;
@@ -141,14 +162,18 @@ absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double byte
     return Because(UnservedReason::kDeadlinePassed,
                    absl::DeadlineExceededError("the deadline passed before the message was read"));
   }
-  // Nobody waits for who is alone: whether it is in time is seen then.
-  if (reading_.empty() && bytes_before == 0.0) return absl::OkStatus();
+  const bool is_alone = reading_.empty() && bytes_before == 0.0;
   // What has hardly any time left when it begins teaches nothing.
-  if (!is_known()) return left >= kLeastLeft * all ? absl::OkStatus() : TooMuch(all, left);
+  if (!is_known()) {
+    return is_alone || left >= kLeastLeft * all ? absl::OkStatus() : TooMuch(all, left);
+  }
   const absl::Duration here = left - std::min(kTransit * all, kMostTransit);
   const auto bytes = static_cast<double>(message.bytes);
   const double after_s = AfterOf(message);
-  if (const auto alone = absl::Seconds(ReadingOf(message, bytes) + after_s); alone > here) {
+  // Of who has the way in for itself it is seen then how fast it comes.
+  const double reading_s = is_alone ? 0.0 : ReadingOf(message, bytes);
+  if (const auto alone = absl::Seconds(reading_s + after_s); alone > here) {
+    if (Tries(waiting, now)) return absl::OkStatus();
     return Because(UnservedReason::kDeadlineUnreachable,
                    absl::DeadlineExceededError(absl::StrCat(
                        "the request takes ", Text(alone), " of an idle server, to be read and ",
@@ -156,7 +181,7 @@ absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double byte
   }
   const auto careful = absl::Seconds(
       caution_ * (bytes_before / rate_ + ReadingOf(message, LoadOf(bytes)) + after_s));
-  if (careful <= here) return absl::OkStatus();
+  if (is_alone || careful <= here) return absl::OkStatus();
   // There may be room by now that nobody tries.
   if (++refused_ % kPatience == 0) return absl::OkStatus();
   return TooMuch(careful, left);
@@ -164,17 +189,12 @@ absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double byte
 
 absl::Status ReadQueue::CheckRoom(const AnnouncedMessage& message) const {
   if (waiting() >= max_waiting_) {
-    return Because(UnservedReason::kQueueRequests,
-                   absl::ResourceExhaustedError(absl::StrCat(waiting(), " of ", max_waiting_,
-                                                             " requests are waiting to be read")));
+    return TooMany(absl::StrCat(waiting(), " of ", max_waiting_));
   }
   const auto client = clients_.find(message.client);
   const int64_t most = std::max<int64_t>(1, max_waiting_ / 2);
   if (client == clients_.end() || client->second.waiting < most) return absl::OkStatus();
-  return Because(
-      UnservedReason::kClientRequests,
-      absl::ResourceExhaustedError(absl::StrCat(
-          client->second.waiting, " requests of this client are waiting to be read, of ", most)));
+  return TooMany(absl::StrCat("of this client ", client->second.waiting, " of ", most));
 }
 
 absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
@@ -183,6 +203,7 @@ absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
   BASEBAND_RETURN_IF_ERROR(CheckRoom(*message));
   message->number = ++entered_;
   message->entered = now;
+  message->is_try = false;
   const Place place = PlaceOf(*message);
   if (message->deadline < absl::InfiniteFuture()) {
     // So much before it, and it is refused however much more there is.
@@ -192,7 +213,7 @@ absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
          other != waiting_.end() && other->first < place && before <= most; ++other) {
       before += static_cast<double>(other->second->bytes);
     }
-    BASEBAND_RETURN_IF_ERROR(CheckInTime(*message, before, now));
+    BASEBAND_RETURN_IF_ERROR(CheckInTime(message, before, now));
   }
   message->state = AnnouncedMessage::State::kWaits;
   waiting_.emplace(place, message);
@@ -231,12 +252,12 @@ ReadQueue::Turn ReadQueue::Next(absl::Time now) {
     const auto first = waiting_.lower_bound({priority, absl::InfinitePast(), 0});
     if (first != waiting_.end() && first->second->deadline <= now) {
       AnnouncedMessage* const late = Remove(first->second);
-      return {late, CheckInTime(*late, 0.0, now)};
+      return {late, CheckInTime(late, 0.0, now)};
     }
   }
   AnnouncedMessage* const message = First();
   if (message == nullptr) return {};
-  if (absl::Status status = CheckInTime(*message, 0.0, now); !status.ok()) {
+  if (absl::Status status = CheckInTime(message, 0.0, now); !status.ok()) {
     return {Remove(message), std::move(status)};
   }
   if (!HasRoom(*message)) return {};
@@ -304,6 +325,7 @@ void ReadQueue::DropOverdue(absl::Time now) {
     if (message->due > now) continue;
     EndReading(message);
     message->state = AnnouncedMessage::State::kOverdue;
+    ++overdue_;
     // Of who never sends the first one teaches, and no other.
     if (++clients_[message->client].overdue == 1) Learn(*message, /*came=*/false);
   }
@@ -314,6 +336,7 @@ void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
   Client& client = clients_[message->client];
   if (message->state == AnnouncedMessage::State::kOverdue) {
     --client.overdue;
+    --overdue_;
   } else {
     EndReading(message);
     if (end == End::kCame) {

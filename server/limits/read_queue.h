@@ -40,6 +40,7 @@ struct AnnouncedMessage {
   enum class State { kOutside, kWaits, kReads, kOverdue };
 
   State state = State::kOutside;
+  bool is_try = false;  // see ReadQueue::Tries
   uint64_t number = 0;  // by arrival
   absl::Time entered;
   // From its turn on:
@@ -59,8 +60,8 @@ struct AnnouncedMessage {
 //    times those that were read meanwhile, over the time that it took. Faster ones are followed
 //    quickly, for there may be room that nobody used, and slower ones where many were read. Who
 //    would be late at that rate is refused: when it enters, by what is read and what goes before
-//    it, and again when its turn has come; but not while nothing is known, nor who has the way in
-//    for itself.
+//    it, and again when its turn has come; but not while nothing is known, nor each kPatience-th.
+//    Who has the way in for itself only if those before it, of its method and size, were late.
 // 4. While others wait nobody has more than half of what is read. Who takes much longer than was
 //    expected, by a slow link or because nothing is sent, is overdue: it may come still, but nobody
 //    waits for it any more, and of its client one is read at a time until it has.
@@ -71,6 +72,7 @@ class ReadQueue {
   static constexpr absl::Duration kAhead = absl::Milliseconds(1);
   static constexpr int kLeastReading = 12;
   static constexpr uint64_t kPatience = 16;
+  static constexpr absl::Duration kLeastBetweenTries = absl::Milliseconds(10);
   // Of so many messages the rate is learned before anybody is refused by it.
   static constexpr int kLeastSeen = 8;
 
@@ -99,11 +101,12 @@ class ReadQueue {
   // Nothing more is read: Next hands out all that wait, to be refused with `why`.
   void Close(absl::Status why) { closed_ = std::move(why); }
   // A message that came was answered `seconds` later, waiting for a device not counted; or it was
-  // not by its deadline.
+  // not by its deadline, and would have taken longer.
   void Answered(const AnnouncedMessage& message, double seconds, bool in_time);
 
   int64_t waiting() const { return static_cast<int64_t>(waiting_.size()); }
   int64_t reading() const { return static_cast<int64_t>(reading_.size()); }
+  int64_t overdue() const { return overdue_; }
   // Bytes a second; 0 while it is not known.
   double rate() const { return is_known() ? rate_ : 0.0; }
 
@@ -124,7 +127,9 @@ class ReadQueue {
   double LoadOf(double bytes) const;
   double AfterOf(const AnnouncedMessage& message) const;
   absl::Status CheckRoom(const AnnouncedMessage& message) const;
-  absl::Status CheckInTime(const AnnouncedMessage& message, double bytes_before, absl::Time now);
+  absl::Status CheckInTime(AnnouncedMessage* message, double bytes_before, absl::Time now);
+  // An idle server would not be in time with `message`: whether it is tried all the same.
+  bool Tries(AnnouncedMessage* message, absl::Time now);
   // Seconds that its reading takes, with that load.
   double ReadingOf(const AnnouncedMessage& message, double load) const;
   // The load with which the way in is full, as far as is known.
@@ -160,9 +165,11 @@ class ReadQueue {
   absl::Status closed_;   // OK: it is not
   double readers_ = 0.0;  // how many were read, over time: seconds
   absl::Time advanced_ = absl::UnixEpoch();
+  int64_t overdue_ = 0;
   uint64_t entered_ = 0;
   uint64_t turns_ = 0;
   uint64_t refused_ = 0;
+  absl::Time tried_ = absl::UnixEpoch();
 };
 
 }  // namespace baseband::server

@@ -164,6 +164,7 @@ void Metrics::RegisterSchedule() {
   quarantined_ = AddGauge(*registry_, metric::kQuarantined);
   reads_waiting_ = AddGauge(*registry_, metric::kMessageReads, {{"state", "waiting"}});
   reads_ = AddGauge(*registry_, metric::kMessageReads, {{"state", "reading"}});
+  reads_overdue_ = AddGauge(*registry_, metric::kMessageReads, {{"state", "overdue"}});
   read_rate_ = AddGauge(*registry_, metric::kReadRate);
   queue_capacity_requests_ = AddGauge(*registry_, metric::kQueueCapacityRequests);
   queue_capacity_bytes_ = AddGauge(*registry_, metric::kQueueCapacityBytes);
@@ -265,9 +266,10 @@ void Metrics::SetQueueRequests(Rpc rpc, int64_t requests) {
 
 void Metrics::SetQueueBytes(int64_t bytes) { queue_bytes_->Set(static_cast<double>(bytes)); }
 
-void Metrics::SetReads(int64_t waiting, int64_t reading, double rate) {
+void Metrics::SetReads(int64_t waiting, int64_t reading, int64_t overdue, double rate) {
   reads_waiting_->Set(static_cast<double>(waiting));
   reads_->Set(static_cast<double>(reading));
+  reads_overdue_->Set(static_cast<double>(overdue));
   read_rate_->Set(rate);
 }
 

@@ -137,8 +137,9 @@ class Metrics {
   void SetQueueRequests(Rpc rpc, int64_t requests);
   void SetQueueBytes(int64_t bytes);
   void SetQuarantined(int64_t fingerprints);
-  // Messages that wait to be read, that are read, and bytes of them a second.
-  void SetReads(int64_t waiting, int64_t reading, double rate);
+  // Messages that wait to be read, that are read, those of them that take too long, and bytes of
+  // messages a second.
+  void SetReads(int64_t waiting, int64_t reading, int64_t overdue, double rate);
   void SetQueueAge(Priority priority, absl::Duration oldest);
   void SetDeviceHealthy(int device, bool healthy);
   // `dropped`: since the start, by ObjectLoss.
@@ -215,6 +216,7 @@ class Metrics {
   prometheus::Gauge* quarantined_ = nullptr;
   prometheus::Gauge* reads_waiting_ = nullptr;
   prometheus::Gauge* reads_ = nullptr;
+  prometheus::Gauge* reads_overdue_ = nullptr;
   prometheus::Gauge* read_rate_ = nullptr;
   prometheus::Gauge* queue_capacity_requests_ = nullptr;
   prometheus::Gauge* queue_capacity_bytes_ = nullptr;

@@ -185,7 +185,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   self->environment_.reads = self->reads_.get();
   self->environment_.metrics->BeforeScrape([reads = self->reads_](Metrics& metrics) {
     const MessageReads::State state = reads->Look();
-    metrics.SetReads(state.waiting, state.reading, state.rate);
+    metrics.SetReads(state.waiting, state.reading, state.overdue, state.rate);
   });
   self->environment_.max_message_bytes = MaxMessageBytes(config);
   self->streams_ = std::make_unique<StreamLimit>("streams", config.max_streams);

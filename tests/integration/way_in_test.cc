@@ -29,6 +29,7 @@ namespace baseband::testing {
 namespace {
 
 using ::testing::AnyOf;
+using ::testing::StartsWith;
 
 constexpr int64_t kHuge = 60'000'000;  // less than the server's --max-request-mib
 constexpr char kEncode[] = "/baseband.v1.Baseband/Encode";
@@ -37,9 +38,14 @@ constexpr char kEncode[] = "/baseband.v1.Baseband/Encode";
 class OpenCall {
  public:
   OpenCall(grpc::Channel& channel, const std::string& announced,
+           absl::Duration timeout = absl::InfiniteDuration(), const std::string& token = "")
+      : OpenCall(channel, std::vector<std::string>{announced}, timeout, token) {}
+  OpenCall(grpc::Channel& channel, const std::vector<std::string>& announced,
            absl::Duration timeout = absl::InfiniteDuration(), const std::string& token = "") {
     using Factory = grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>;
-    context_.AddMetadata("baseband-request-bytes", announced);
+    for (const std::string& word : announced) {
+      context_.AddMetadata("baseband-request-bytes", word);
+    }
     if (!token.empty()) context_.AddMetadata("authorization", "Bearer " + token);
     if (timeout < absl::InfiniteDuration()) {
       context_.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
@@ -141,6 +147,16 @@ TEST_F(WayInTest, AWordThatIsNoSizeIsRefused) {
   EXPECT_LT(status.error_message().size(), 100U);
 }
 
+TEST_F(WayInTest, TwoSizesAreRefused) {
+  Start();
+  const std::string message = SmallRequest().SerializeAsString();
+  OpenCall call(*channel_, {absl::StrCat(message.size()), absl::StrCat(message.size())});
+  call.Send(message);
+  const grpc::Status status = call.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "metadata baseband-request-bytes is there more than once");
+}
+
 TEST_F(WayInTest, LargeMessagesNeedNotBeAnnounced) {
   Start();
   EXPECT_EQ(server_->Metric("baseband_read_bytes_per_second"), 0);
@@ -192,6 +208,20 @@ TEST_F(WayInTest, WhoNeverSendsIsGoneAtItsDeadline) {
   for (const auto& call : NeverSending(20, kTimeout)) {
     EXPECT_THAT(call->Finish().error_code(),
                 AnyOf(grpc::StatusCode::DEADLINE_EXCEEDED, grpc::StatusCode::RESOURCE_EXHAUSTED));
+  }
+  EXPECT_TRUE(server_->WaitForMetric("baseband_message_reads", {}, 0));
+  EXPECT_TRUE(Encode(LargeRequest()).ok());
+}
+
+// Neither with a deadline nor by going away do they end themselves.
+TEST_F(WayInTest, WhoNeverSendsIsCutOff) {
+  // Of who does not say it takes as long as the largest message would: 8 MiB.
+  Start({"--stall=1s", "--max-request-mib=4", "--lane-input-mib=4"});
+  for (const std::vector<std::string>& announced :
+       {std::vector<std::string>{}, {"1000"}, {absl::StrCat(2 << 20)}}) {
+    const grpc::Status status = OpenCall(*channel_, announced).Finish();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(status.error_message(), StartsWith("the request message has not come within "));
   }
   EXPECT_TRUE(server_->WaitForMetric("baseband_message_reads", {}, 0));
   EXPECT_TRUE(Encode(LargeRequest()).ok());

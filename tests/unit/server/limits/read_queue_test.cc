@@ -157,6 +157,34 @@ TEST_F(ReadQueueTest, WhereAnswersAreLateLessIsLetIn) {
   EXPECT_TRUE(is_let_in());
 }
 
+// Whoever is never in time would be read for nothing whenever nobody else is.
+TEST_F(ReadQueueTest, WhatIsAlwaysLateIsTriedNowAndThenUntilItIsInTime) {
+  constexpr absl::Duration kDeadline = absl::Milliseconds(5);
+  // Of so many, those that are let in; they are answered after `seconds`.
+  const auto let_in = [&](int count, double seconds) {
+    int in = 0;
+    for (int i = 0; i < count; ++i) {
+      AnnouncedMessage* const message = Make(kDeadline);
+      now_ += kDeadline;
+      message->deadline = now_ + kDeadline;
+      if (!queue_.Enter(message, now_).ok()) continue;
+      if (NextToRead() != message) continue;
+      ++in;
+      now_ += absl::Milliseconds(1);
+      queue_.Leave(message, ReadQueue::End::kCame, now_);
+      const bool in_time = seconds < 4e-3;
+      queue_.Answered(*message, in_time ? seconds : 4e-3, in_time);
+    }
+    return in;
+  };
+  EXPECT_EQ(let_in(100, 1e-3), 100);
+  EXPECT_GE(let_in(10, 20e-3), 5);  // a few may be late
+  let_in(100, 20e-3);
+  EXPECT_EQ(let_in(10 * static_cast<int>(ReadQueue::kPatience), 20e-3), 10);
+  let_in(4 * static_cast<int>(ReadQueue::kPatience), 1e-3);
+  EXPECT_EQ(let_in(100, 1e-3), 100);
+}
+
 TEST_F(ReadQueueTest, NobodyIsRefusedWhoHasTheWayInForItself) {
   AnnouncedMessage* const message = Enter(Make(absl::Milliseconds(0.5)));
   EXPECT_EQ(NextToRead(), message);
@@ -311,12 +339,12 @@ TEST_F(ReadQueueTest, NoMoreWaitThanMay) {
   FillLanes();
   for (int64_t i = 0; i < kMostWaiting / 2; ++i) Enter(Make(absl::InfiniteDuration(), "b"));
   const absl::Status half = queue_.Enter(Make(absl::InfiniteDuration(), "b"), now_);
-  EXPECT_EQ(ReasonOf(half), UnservedReason::kClientRequests);
-  EXPECT_EQ(half.message(), "32 requests of this client are waiting to be read, of 32");
+  EXPECT_EQ(ReasonOf(half), UnservedReason::kQueueRequests);
+  EXPECT_EQ(half.message(), "the queue is full: of this client 32 of 32 requests are waiting to be read");
   for (int64_t i = 0; i < kMostWaiting / 2; ++i) Enter(Make(absl::InfiniteDuration()));
   const absl::Status full = queue_.Enter(Make(absl::InfiniteDuration()), now_);
   EXPECT_EQ(ReasonOf(full), UnservedReason::kQueueRequests);
-  EXPECT_EQ(full.message(), "64 of 64 requests are waiting to be read");
+  EXPECT_EQ(full.message(), "the queue is full: 64 of 64 requests are waiting to be read");
 }
 
 // The way in of which nothing is known is given to those that have the time to teach something.
