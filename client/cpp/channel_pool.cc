@@ -18,6 +18,8 @@ namespace {
 // of it after the sum of both. The server takes a ping each 10 s.
 constexpr int kKeepaliveMs = 20000;
 constexpr int kKeepaliveTimeoutMs = 10000;
+// Of what the server sends: each frame costs both sides some time (16 KiB unless it is said).
+constexpr int kMaxFrameBytes = 1 << 20;
 // A server that is restarted is back within a second; the pauses between attempts to connect grow
 // by 1.6 each.
 constexpr int kFirstReconnectMs = 50;
@@ -31,6 +33,7 @@ grpc::ChannelArguments ToChannelArguments(const ClientOptions& options, const Ta
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxFrameBytes);
   // Without a pool of its own a channel shares the connection of its equals.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetServiceConfigJSON(ServiceConfigJson(options, target.balanced));

@@ -1,11 +1,13 @@
 #include "client/cpp/response_times.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 namespace baseband::client {
 namespace {
+
+// How far the average follows each.
+constexpr double kFollow = 0.125;
 
 // 8 classes an octave.
 int ClassOf(double value) { return static_cast<int>(std::floor(8 * std::log2(value))); }
@@ -20,20 +22,19 @@ void ResponseTimes::Add(const Kind& kind, absl::Duration time, absl::Time now) {
   Forget(now);
   const auto known = recent_.find(kind);
   if (known != recent_.end()) {
-    known->second = std::min(known->second, time);
+    known->second += kFollow * (time - known->second);
   } else if (recent_.size() < kMaxKinds) {
     recent_.emplace(kind, time);
   }
 }
 
-absl::Duration ResponseTimes::Least(const Kind& kind, absl::Time now) {
+absl::Duration ResponseTimes::Usual(const Kind& kind, absl::Time now) {
   Forget(now);
-  absl::Duration least = absl::InfiniteDuration();
   for (const Times* times : {&recent_, &before_}) {
     const auto known = times->find(kind);
-    if (known != times->end()) least = std::min(least, known->second);
+    if (known != times->end()) return known->second;
   }
-  return least < absl::InfiniteDuration() ? least : absl::ZeroDuration();
+  return absl::ZeroDuration();
 }
 
 void ResponseTimes::Forget(absl::Time now) {

@@ -12,8 +12,9 @@
 
 namespace baseband::client {
 
-// The least time from sending to answer, which is none of waiting for others: what has less left
-// comes too late. It is forgotten after kMemory to twice that, for a server may become faster.
+// The time from sending to answer that those in time took on average, of late: what has less left
+// comes too late, most likely, and for nothing. It is forgotten after kMemory to twice that, for a
+// server may become faster.
 // Pure: the caller says what time it is.
 class ResponseTimes {
  public:
@@ -28,7 +29,7 @@ class ResponseTimes {
   // A request was answered in time, `time` after it was sent.
   void Add(const Kind& kind, absl::Duration time, absl::Time now);
   // Zero: not known.
-  absl::Duration Least(const Kind& kind, absl::Time now);
+  absl::Duration Usual(const Kind& kind, absl::Time now);
 
  private:
   using Times = std::map<Kind, absl::Duration>;

@@ -164,7 +164,7 @@ absl::Status SubmitCall::CheckHope(const Outgoing& outgoing) {
   if (outgoing.item.deadline == absl::InfiniteFuture()) return absl::OkStatus();
   const bool server_has_others = open_.size() > outgoing_.size();
   const absl::Time now = SteadyNow();
-  if (server_has_others && outgoing.item.deadline - now < times_.Least(outgoing.kind, now)) {
+  if (server_has_others && outgoing.item.deadline - now < times_.Usual(outgoing.kind, now)) {
     return absl::DeadlineExceededError("not sent: too little was left of the request's timeout");
   }
   return throttle().Admit(MethodOf(outgoing.item.fields.request),

@@ -22,7 +22,7 @@ int64_t RoundUp(double count) { return static_cast<int64_t>(std::ceil(count)); }
 absl::Status Throttle::Admit(double draw, absl::Time now) {
   Decay(now);
   const double ended = accepted_ + refused_ + late_;
-  const double calls = ended + withheld_;
+  const double calls = accepted_ + refused_ + kLate * late_ + withheld_;
   if (draw * calls < kSentPerAccepted * accepted_ + kAlwaysSent) return absl::OkStatus();
   ++withheld_;
   if (late_ > refused_) {

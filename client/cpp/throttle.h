@@ -18,16 +18,19 @@
 namespace baseband::client {
 
 // Calls of one kind. A call is sent with probability
-//   min(1, (kSentPerAccepted * accepted + kAlwaysSent) / (accepted + refused + late + withheld)),
+//   min(1, (kSentPerAccepted * accepted + kAlwaysSent) /
+//              (accepted + refused + kLate * late + withheld)),
 // so a server gets kSentPerAccepted times what it accepts, and kAlwaysSent a second to find out
-// whether it accepts more. These are counts of calls that have ended, each weighed with
-// exp(-age / kMemory): calls in flight tell nothing yet, so slow ones withhold no others.
-// Pure: the caller says what time it is, which never goes back, and draws.
+// whether it accepts more. Late calls say less than refused ones: where the network alone takes
+// most of the time that calls have, many are late whatever is withheld. These are counts of calls
+// that have ended, each weighed with exp(-age / kMemory): calls in flight tell nothing yet, so slow
+// ones withhold no others. Pure: the caller says what time it is, which never goes back, and draws.
 class Throttle {
  public:
   static constexpr absl::Duration kMemory = absl::Seconds(1);
   static constexpr double kSentPerAccepted = 2;
   static constexpr double kAlwaysSent = 10;
+  static constexpr double kLate = 0.25;
 
   // Whether a call is to be sent; `draw` is uniform in [0, 1). If not, it ends as most others did:
   // ResourceExhausted, with the RetryAfter() of the last refusal, or DeadlineExceeded.

@@ -12,10 +12,13 @@
 namespace baseband::server {
 namespace {
 
-// What is predicted counts so much more that so many take no longer; learned in such steps.
+// What is predicted from its turn on counts so much more that so many take no longer; learned in
+// such steps.
 constexpr double kQuantile = 0.9;
 constexpr double kStep = 0.1;
 constexpr double kMostCaution = 3.0;
+// What many before it take is known better than what one takes.
+constexpr double kQueueCaution = 1.25;
 // The part of a difference that the rate follows.
 constexpr double kUp = 0.1;
 constexpr double kDown = 0.05;
@@ -30,8 +33,10 @@ constexpr double kProbe = 1.15;
 constexpr double kLeastLeft = 0.75;
 // Who takes so many times as long as alone has no room.
 constexpr double kCrowded = 1.25;
-// Who has not come, or has had no answer, would have taken so many times as long.
+// Who has not come would have taken so many times as long.
 constexpr double kGivenUp = 1.5;
+// So many in a row were late: the next ones are not expected in time.
+constexpr int kHopeless = 64;
 // Overdue is who takes so many times as long as expected, and kOverdueLeast more.
 constexpr double kOverdue = 4.0;
 constexpr absl::Duration kOverdueLeast = absl::Milliseconds(5);
@@ -119,8 +124,13 @@ void ReadQueue::Answered(const AnnouncedMessage& message, double seconds, bool i
   double& after = after_[message.method][SizeClass(message.bytes)];
   if (in_time) {
     after += (after == 0.0 ? 1.0 : kFollowAfter) * (seconds - after);
-  } else if (seconds > after) {
-    after += kLonger * (kGivenUp * seconds - after);
+  }
+  Lateness& lateness = late_[message.method][SizeClass(message.bytes)];
+  if (in_time) {
+    lateness = {};
+  } else {
+    ++lateness.in_row;
+    lateness.most_time = std::max(lateness.most_time, message.deadline - message.entered);
   }
 }
 
@@ -162,26 +172,32 @@ absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double bytes_befo
     return Because(UnservedReason::kDeadlinePassed,
                    absl::DeadlineExceededError("the deadline passed before the message was read"));
   }
-  const bool is_alone = reading_.empty() && bytes_before == 0.0;
-  // What has hardly any time left when it begins teaches nothing.
   if (!is_known()) {
-    return is_alone || left >= kLeastLeft * all ? absl::OkStatus() : TooMuch(all, left);
+    if (reading_.empty() && bytes_before == 0.0) return absl::OkStatus();
+    // What has hardly any time left when it begins teaches nothing.
+    return left >= kLeastLeft * all ? absl::OkStatus() : TooMuch(all, left);
   }
   const absl::Duration here = left - std::min(kTransit * all, kMostTransit);
   const auto bytes = static_cast<double>(message.bytes);
   const double after_s = AfterOf(message);
-  // Of who has the way in for itself it is seen then how fast it comes.
-  const double reading_s = is_alone ? 0.0 : ReadingOf(message, bytes);
-  if (const auto alone = absl::Seconds(reading_s + after_s); alone > here) {
-    if (Tries(waiting, now)) return absl::OkStatus();
+  const Lateness& lateness = late_[message.method][SizeClass(message.bytes)];
+  if (lateness.in_row >= kHopeless && all <= lateness.most_time && !Tries(waiting, now)) {
+    return Because(UnservedReason::kDeadlineUnreachable,
+                   absl::DeadlineExceededError(absl::StrCat(
+                       "the last ", lateness.in_row, " such requests were late; the deadline of ",
+                       "this one is in ", Text(left))));
+  }
+  // Nobody waits for who is alone: whether it is in time is seen then.
+  if (reading_.empty() && bytes_before == 0.0) return absl::OkStatus();
+  if (const auto alone = absl::Seconds(ReadingOf(message, bytes) + after_s); alone > here) {
     return Because(UnservedReason::kDeadlineUnreachable,
                    absl::DeadlineExceededError(absl::StrCat(
                        "the request takes ", Text(alone), " of an idle server, to be read and ",
                        "worked on; its deadline is in ", Text(left))));
   }
-  const auto careful = absl::Seconds(
-      caution_ * (bytes_before / rate_ + ReadingOf(message, LoadOf(bytes)) + after_s));
-  if (is_alone || careful <= here) return absl::OkStatus();
+  const auto careful = absl::Seconds(kQueueCaution * bytes_before / rate_ +
+                                     caution_ * (ReadingOf(message, LoadOf(bytes)) + after_s));
+  if (careful <= here) return absl::OkStatus();
   // There may be room by now that nobody tries.
   if (++refused_ % kPatience == 0) return absl::OkStatus();
   return TooMuch(careful, left);

@@ -60,8 +60,9 @@ struct AnnouncedMessage {
 //    times those that were read meanwhile, over the time that it took. Faster ones are followed
 //    quickly, for there may be room that nobody used, and slower ones where many were read. Who
 //    would be late at that rate is refused: when it enters, by what is read and what goes before
-//    it, and again when its turn has come; but not while nothing is known, nor each kPatience-th.
-//    Who has the way in for itself only if those before it, of its method and size, were late.
+//    it, and again when its turn has come; but not while nothing is known, nor each kPatience-th,
+//    nor who has the way in for itself. Where many of a method and size were late in a row, those
+//    with no more time are tried now and then only.
 // 4. While others wait nobody has more than half of what is read. Who takes much longer than was
 //    expected, by a slow link or because nothing is sent, is overdue: it may come still, but nobody
 //    waits for it any more, and of its client one is read at a time until it has.
@@ -101,7 +102,7 @@ class ReadQueue {
   // Nothing more is read: Next hands out all that wait, to be refused with `why`.
   void Close(absl::Status why) { closed_ = std::move(why); }
   // A message that came was answered `seconds` later, waiting for a device not counted; or it was
-  // not by its deadline, and would have taken longer.
+  // not by its deadline.
   void Answered(const AnnouncedMessage& message, double seconds, bool in_time);
 
   int64_t waiting() const { return static_cast<int64_t>(waiting_.size()); }
@@ -128,7 +129,7 @@ class ReadQueue {
   double AfterOf(const AnnouncedMessage& message) const;
   absl::Status CheckRoom(const AnnouncedMessage& message) const;
   absl::Status CheckInTime(AnnouncedMessage* message, double bytes_before, absl::Time now);
-  // An idle server would not be in time with `message`: whether it is tried all the same.
+  // Those like `message` were all late: whether it is tried all the same.
   bool Tries(AnnouncedMessage* message, absl::Time now);
   // Seconds that its reading takes, with that load.
   double ReadingOf(const AnnouncedMessage& message, double load) const;
@@ -158,6 +159,13 @@ class ReadQueue {
   std::array<double, 32> least_{};
   // Seconds from a message's coming to its answer, by method as well.
   std::array<std::array<double, 32>, kMethods> after_{};
+  // Those that were read and late since one was in time, and the most time that one of them had; by
+  // the same.
+  struct Lateness {
+    int in_row = 0;
+    absl::Duration most_time;
+  };
+  std::array<std::array<Lateness, 32>, kMethods> late_{};
   std::map<Place, AnnouncedMessage*> waiting_;
   std::map<uint64_t, AnnouncedMessage*> arrivals_;  // the same by number
   std::vector<AnnouncedMessage*> reading_;

@@ -35,6 +35,8 @@ constexpr int kListenersPerQueue = 64;
 constexpr absl::Duration kIdle = absl::Seconds(1);
 // In flight on one connection; clients queue the rest themselves.
 constexpr int kMaxStreamsPerConnection = 128;
+// Of what clients send: each frame costs both sides some time (16 KiB unless it is said).
+constexpr int kMaxFrameBytes = 1 << 20;
 
 int NumThreads(const Config& config) {
   return config.grpc_threads > 0
@@ -71,6 +73,7 @@ void Limit(const Config& config, grpc::ServerBuilder& builder) {
   memory.Resize(static_cast<size_t>(MibToBytes(config.grpc_mib)));
   builder.SetResourceQuota(memory);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxFrameBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, ToMs(config.handshake));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, ToMs(config.keepalive));

@@ -22,11 +22,12 @@ constexpr char kRole[] = "--be-an-echo";
 }  // namespace
 
 EchoProcess::EchoProcess(int64_t reply_bytes, int num_queues, int threads_per_queue,
-                         int max_request_bytes) {
+                         int max_request_bytes, int max_frame_bytes) {
   const std::string bytes = absl::StrCat(reply_bytes);
   const std::string queues = absl::StrCat(num_queues);
   const std::string threads = absl::StrCat(threads_per_queue);
   const std::string most = absl::StrCat(max_request_bytes);
+  const std::string frames = absl::StrCat(max_frame_bytes);
   int in[2];
   int out[2];
   if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) Fail("no pipe to an echo");
@@ -36,7 +37,7 @@ EchoProcess::EchoProcess(int64_t reply_bytes, int num_queues, int threads_per_qu
     dup2(in[0], STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     execl("/proc/self/exe", "echo", kRole, bytes.c_str(), queues.c_str(), threads.c_str(),
-          most.c_str(), static_cast<char*>(nullptr));
+          most.c_str(), frames.c_str(), static_cast<char*>(nullptr));
     _exit(127);
   }
   close(in[0]);
@@ -61,16 +62,18 @@ void EchoProcess::set_delay(std::chrono::microseconds delay) const {
 
 bool RunAsEchoProcess(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // as basebandd does
-  if (argc != 6 || absl::string_view(argv[1]) != kRole) return false;
+  if (argc != 7 || absl::string_view(argv[1]) != kRole) return false;
   int64_t reply_bytes = 0;
   int num_queues = 0;
   int num_threads = 0;
   int most = 0;
+  int frames = 0;
   if (!absl::SimpleAtoi(argv[2], &reply_bytes) || !absl::SimpleAtoi(argv[3], &num_queues) ||
-      !absl::SimpleAtoi(argv[4], &num_threads) || !absl::SimpleAtoi(argv[5], &most)) {
+      !absl::SimpleAtoi(argv[4], &num_threads) || !absl::SimpleAtoi(argv[5], &most) ||
+      !absl::SimpleAtoi(argv[6], &frames)) {
     return false;
   }
-  EchoServer echo(reply_bytes, num_queues, num_threads, most);
+  EchoServer echo(reply_bytes, num_queues, num_threads, most, frames);
   std::printf("%s\n", echo.address().c_str());
   std::fflush(stdout);
   for (int64_t delay_us = 0; std::cin >> delay_us;) {

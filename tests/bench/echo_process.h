@@ -16,7 +16,7 @@ namespace baseband::bench {
 class EchoProcess {
  public:
   EchoProcess(int64_t reply_bytes, int num_queues, int threads_per_queue,
-              int max_request_bytes = -1);
+              int max_request_bytes = -1, int max_frame_bytes = 1 << 20);
   EchoProcess(const EchoProcess&) = delete;
   EchoProcess& operator=(const EchoProcess&) = delete;
   ~EchoProcess();

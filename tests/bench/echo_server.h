@@ -23,9 +23,9 @@ class EchoServer {
  public:
   // Every reply is one bulk field that makes `reply_bytes` together with its head; negative: every
   // call is refused as invalid, with a message of so many bytes. Requests have at most
-  // `max_request_bytes`; -1: any.
-  EchoServer(int64_t reply_bytes, int num_queues, int threads_per_queue,
-             int max_request_bytes = -1) {
+  // `max_request_bytes`; -1: any. Clients may send DATA frames of `max_frame_bytes`.
+  EchoServer(int64_t reply_bytes, int num_queues, int threads_per_queue, int max_request_bytes = -1,
+             int max_frame_bytes = 1 << 20) {
     const std::string reply(static_cast<size_t>(std::abs(reply_bytes)), 'x');
     if (reply_bytes < 0) refusal_ = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, reply);
     const grpc::Slice slice(reply);
@@ -36,6 +36,7 @@ class EchoServer {
     builder.SetMaxReceiveMessageSize(max_request_bytes);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, max_frame_bytes);
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     for (int i = 0; i < num_queues; ++i) queues_.push_back(builder.AddCompletionQueue());
     server_ = builder.BuildAndStart();

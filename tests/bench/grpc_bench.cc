@@ -4,7 +4,8 @@
 //
 // Against bare servers in processes of their own: how fast an echo is, in turns of SECONDS; how
 // long a call takes after a pause where the server has gRPC's callback API; how large DATA frames
-// become. Each figure: the smallest, the median and the largest of the turns.
+// become, and what it is worth that they may be. Each figure: the smallest, the median and the
+// largest of the turns.
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/version_info.h>
@@ -110,6 +111,34 @@ void Echo(double seconds) {
   }
 }
 
+// In turns, so that whatever else the host does is done to all of them.
+void FrameSizes(double seconds) {
+  constexpr size_t kBytes = 1'382'400;  // a slot of 100 MHz: 150 blocks of 9216 LLRs
+  for (const int connections : {1, 4}) {
+    std::vector<std::unique_ptr<EchoProcess>> echoes;
+    std::vector<std::unique_ptr<client::ChannelPool>> channels;
+    const std::vector<int> frames = {1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22};
+    for (const int bytes : frames) {
+      echoes.push_back(std::make_unique<EchoProcess>(kReplyBytes, 1, 2, -1, bytes));
+      channels.push_back(
+          std::make_unique<client::ChannelPool>(OptionsFor(echoes.back()->address(), connections)));
+      Call(*channels.back(), kBytes, connections, 0.2);
+    }
+    std::vector<std::vector<double>> p50s(frames.size()), rates(frames.size());
+    for (int i = 0; i < kTurns; ++i) {
+      for (size_t f = 0; f < frames.size(); ++f) {
+        const Turn turn = Call(*channels[f], kBytes, connections, seconds);
+        p50s[f].push_back(turn.p50_us);
+        rates[f].push_back(turn.calls_per_second);
+      }
+    }
+    for (size_t f = 0; f < frames.size(); ++f) {
+      std::printf("1.38 MB, %d connections, frames of %4d KiB: %s calls/s, p50 us %s\n",
+                  connections, frames[f] >> 10, Spread(rates[f]).c_str(), Spread(p50s[f]).c_str());
+    }
+  }
+}
+
 class CallbackService final : public v1::Baseband::CallbackService {
   grpc::ServerUnaryReactor* GetCapabilities(grpc::CallbackServerContext* context,
                                             const v1::GetCapabilitiesRequest* /*request*/,
@@ -203,5 +232,6 @@ int main(int argc, char** argv) {
   Frames(seconds);
   IdleCallbacks();
   Echo(seconds);
+  FrameSizes(seconds);
   return 0;
 }

@@ -102,6 +102,14 @@ TEST(ThrottleTest, NoOtherErrorsCount) {
   }
 }
 
+TEST(ThrottleTest, WhereAQuarterIsInTimeNothingIsWithheld) {
+  Throttle throttle;
+  for (int i = 0; i < 1000; ++i) {
+    throttle.OnEnd(i % 4 == 0 ? absl::OkStatus() : absl::DeadlineExceededError(""), kStart);
+    EXPECT_TRUE(throttle.Admit(kMostUnlikely, kStart).ok());
+  }
+}
+
 TEST(ThrottleTest, WhatWouldMostLikelyBeLateIsLateAtOnce) {
   Throttle throttle;
   for (int i = 0; i < 10; ++i) throttle.OnEnd(absl::OkStatus(), kStart);
