@@ -99,6 +99,7 @@ void RequestCall::OnRead(bool ok) {
     return;
   }
   arrival_ = SteadyNow();
+  has_come_ = ok;
   Start(length);
   if (!ok) request_->HasNoMessage();
   const absl::Status status =

@@ -30,8 +30,9 @@ class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
   virtual absl::Status Accept() = 0;
   virtual void Refuse(const absl::Status& status) = 0;
   // Once it is answered, or could not be by its deadline: how long that took from its message on.
+  // Nothing, of a message that has not come.
   void TellReads(absl::Duration duration, bool in_time) {
-    if (takes_turn_) environment_.reads->Answered(reader_, duration, in_time);
+    if (takes_turn_ && has_come_) environment_.reads->Answered(reader_, duration, in_time);
   }
 
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_;
@@ -76,6 +77,7 @@ class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
   absl::optional<int64_t> announced_bytes_;
   Reader reader_{this};
   bool takes_turn_ = false;
+  bool has_come_ = false;
 };
 
 }  // namespace baseband::server

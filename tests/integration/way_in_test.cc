@@ -300,7 +300,9 @@ TEST_F(WayInTest, ManyClientsWhoAnnounceMuchAndNeverSendHoldNobodyUp) {
     OpenCall call(*channel_, absl::StrCat(large.size()), absl::Seconds(20), kRight);
     call.Send(large);
     ++asked;
-    served += call.Finish().ok() ? 1 : 0;
+    const grpc::Status status = call.Finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    served += status.ok() ? 1 : 0;
   }
   stop = true;
   for (std::thread& client : clients) client.join();
