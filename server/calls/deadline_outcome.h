@@ -15,7 +15,7 @@ namespace baseband::server {
 // gRPC's clients cancel at their deadline. That may be a little before the server's: a time-out is
 // rounded up on its way, by a hundredth or a millisecond, and counts here from its arrival.
 inline bool GaveUpAtDeadline(absl::Time arrived, absl::Time deadline, absl::Time given_up) {
-  if (deadline == absl::InfiniteFuture()) return false;
+  if (deadline == absl::InfiniteFuture() || given_up == absl::InfiniteFuture()) return false;
   return given_up >= deadline - absl::Milliseconds(2) - (deadline - arrived) / 100;
 }
 

@@ -82,7 +82,7 @@ void UnaryCall::TellTime(const absl::Status& status) {
     return;
   }
   const bool is_late =
-      absl::IsDeadlineExceeded(status) ||
+      absl::IsDeadlineExceeded(status) || request_->answered() > requester_.deadline ||
       GaveUpAtDeadline(arrival_, requester_.deadline, requester_.cancellation->given_up());
   if (!status.ok() && !is_late) return;
   TellReads(request_->answered() - arrival_ - (times.started - times.submitted), !is_late);

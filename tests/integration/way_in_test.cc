@@ -168,6 +168,18 @@ TEST_F(WayInTest, LargeMessagesNeedNotBeAnnounced) {
   EXPECT_TRUE(Encode(LargeRequest()).ok());
 }
 
+// They teach that such requests are in time.
+TEST_F(WayInTest, WhoIsAnsweredInTimeGoesOnToBe) {
+  Start();
+  const std::string large = LargeRequest().SerializeAsString();
+  for (int i = 0; i < 200; ++i) {
+    OpenCall call(*channel_, absl::StrCat(large.size()), absl::Seconds(60));
+    call.Send(large);
+    const grpc::Status status = call.Finish();
+    ASSERT_TRUE(status.ok()) << i << ": " << status.error_message();
+  }
+}
+
 TEST_F(WayInTest, WhatWouldBeLateIsRefusedUnread) {
   Start();
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(Encode(LargeRequest()).ok());

@@ -55,6 +55,14 @@ TEST(DeadlineOutcomeTest, WhoGivesUpAfterTheAnswerHasHadIt) {
             DeadlineOutcome::kMet);
 }
 
+TEST(GaveUpAtDeadlineTest, WhoNeverDidDidNotAtTheDeadlineEither) {
+  const absl::Time deadline = kArrived + absl::Milliseconds(20);
+  EXPECT_FALSE(GaveUpAtDeadline(kArrived, deadline, kNever));
+  EXPECT_FALSE(GaveUpAtDeadline(kArrived, kNever, deadline));
+  EXPECT_FALSE(GaveUpAtDeadline(kArrived, deadline, kArrived + absl::Milliseconds(10)));
+  EXPECT_TRUE(GaveUpAtDeadline(kArrived, deadline, deadline));
+}
+
 TEST(EndOfTest, WhoWaitsHearsWhatItWas) {
   EXPECT_EQ(EndOf(absl::OkStatus(), kArrived, kNever, kNever).code(), kOk);
   EXPECT_EQ(EndOf(absl::CancelledError(""), kArrived, kNever, kNever).code(),
