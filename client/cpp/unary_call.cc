@@ -65,6 +65,13 @@ void UnaryCall::Cancel() {
 absl::Status UnaryCall::EndAttempt() {
   if (!withheld_.ok()) return cancelled_ ? absl::CancelledError("cancelled") : withheld_;
   attempt_->End();
+  if (status_.ok() && !response_.Valid()) {
+    // Of a call that is cancelled while both come gRPC may have the status and drop the answer.
+    status_ = cancelled_ ? grpc::Status(grpc::StatusCode::CANCELLED, "cancelled")
+              : SteadyNow() >= spec_.header.deadline
+                  ? grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "the timeout passed")
+                  : grpc::Status(grpc::StatusCode::INTERNAL, "the server sent OK and no answer");
+  }
   absl::Status status = attempt_->Outcome(status_, cancelled_);
   channels_->throttle().OnEnd(spec_.method, spec_.header.priority, status);
   return status;
