@@ -65,6 +65,8 @@ SubmitCall::Outgoing SubmitCall::Number(SubmitItem item) {
   Outgoing outgoing;
   outgoing.id = ++last_id_;
   const absl::Duration timeout = item.deadline - SteadyNow();
+  outgoing.throttled_as =
+      ClientThrottle::KindOf(MethodOf(item.fields.request), PriorityOf(item.priority), timeout);
   if (timeout > absl::ZeroDuration() && timeout < absl::InfiniteDuration()) {
     outgoing.kind = ResponseTimes::KindOf(item.fields.request, BytesOf(item), timeout);
   }
@@ -79,10 +81,9 @@ void SubmitCall::Accept(Outgoing outgoing) {
   if (open_.empty()) {
     heard_ = SteadyNow();
   }
-  open_.emplace(outgoing.id,
-                Waiting{outgoing.item.fields.request, outgoing.item.fields.response,
-                        std::move(outgoing.item.done), outgoing.item.deadline, outgoing.kind,
-                        PriorityOf(outgoing.item.priority), absl::InfiniteFuture()});
+  open_.emplace(outgoing.id, Waiting{outgoing.item.fields.request, outgoing.item.fields.response,
+                                     std::move(outgoing.item.done), outgoing.item.deadline,
+                                     outgoing.kind, outgoing.throttled_as, absl::InfiniteFuture()});
   outgoing_.emplace(Place(outgoing.item.deadline, outgoing.id), std::move(outgoing));
   Watch();
 }
@@ -167,8 +168,7 @@ absl::Status SubmitCall::CheckHope(const Outgoing& outgoing) {
   if (server_has_others && outgoing.item.deadline - now < times_.Usual(outgoing.kind, now)) {
     return absl::DeadlineExceededError("not sent: too little was left of the request's timeout");
   }
-  return throttle().Admit(MethodOf(outgoing.item.fields.request),
-                          PriorityOf(outgoing.item.priority));
+  return throttle().Admit(outgoing.throttled_as);
 }
 
 absl::optional<grpc::ByteBuffer> SubmitCall::TakeNext(bool* more) {
@@ -218,7 +218,7 @@ void SubmitCall::OnMessage(grpc::ByteBuffer message) {
         waiting = std::move(found->second);
         given_up_ -= waiting.done == nullptr ? 1 : 0;
         const bool was_late = waiting.done == nullptr;
-        throttle().OnEnd(MethodOf(waiting.request_field), waiting.priority,
+        throttle().OnEnd(waiting.throttled_as,
                          was_late ? absl::DeadlineExceededError("") : answer->status);
         if (answer->status.ok() && !was_late) {
           times_.Add(waiting.kind, heard_ - waiting.sent, heard_);

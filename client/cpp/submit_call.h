@@ -25,7 +25,7 @@ namespace baseband::client {
 
 // The contract of its methods is SubmitStream's. What waits for credits, in Submit() too, or to be
 // written, goes earliest deadline first; and fails in its turn, unsent, if less is left to it than
-// the least that requests like it take, and the server has others to do, or if it has a deadline
+// what requests like it usually take, and the server has others to do, or if it has a deadline
 // and the client's throttle withholds it. Thread-safe.
 class SubmitCall final : public BidiCall {
  public:
@@ -49,13 +49,14 @@ class SubmitCall final : public BidiCall {
     SubmitItem::Done done;  // null: it has run, for the request's deadline has passed
     absl::Time deadline;
     ResponseTimes::Kind kind;
-    Priority priority = Priority::kNormal;
+    ClientThrottle::Kind throttled_as;
     absl::Time sent;  // InfiniteFuture: not yet
   };
   struct Outgoing {
     uint64_t id = 0;
     int64_t charged = 0;  // of the credits, at least what it takes; 0: not yet
     ResponseTimes::Kind kind;
+    ClientThrottle::Kind throttled_as;
     SubmitItem item;  // without `done` once it is charged
   };
   using Queue = std::map<Place, Outgoing>;

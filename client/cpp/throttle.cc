@@ -1,7 +1,9 @@
 #include "client/cpp/throttle.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/submit_stream.h"
@@ -57,18 +59,23 @@ void Throttle::Decay(absl::Time now) {
   withheld_ *= factor;
 }
 
-absl::Status ClientThrottle::Admit(const std::string& method, Priority priority) {
+ClientThrottle::Kind ClientThrottle::KindOf(std::string method, Priority priority,
+                                            absl::Duration timeout) {
+  const double us = std::max(1.0, absl::ToDoubleMicroseconds(timeout));
+  return {std::move(method), priority, std::ilogb(us)};
+}
+
+absl::Status ClientThrottle::Admit(const Kind& kind) {
   if (!on_) return absl::OkStatus();
   const absl::MutexLock lock(&mutex_);
   const double draw = std::uniform_real_distribution<double>(0, 1)(random_);
-  return Of(method, priority).Admit(draw, SteadyNow());
+  return throttles_[kind].Admit(draw, SteadyNow());
 }
 
-void ClientThrottle::OnEnd(const std::string& method, Priority priority,
-                           const absl::Status& outcome) {
+void ClientThrottle::OnEnd(const Kind& kind, const absl::Status& outcome) {
   if (!on_) return;
   const absl::MutexLock lock(&mutex_);
-  Of(method, priority).OnEnd(outcome, SteadyNow());
+  throttles_[kind].OnEnd(outcome, SteadyNow());
 }
 
 }  // namespace baseband::client

@@ -4,10 +4,10 @@
 #ifndef BASEBAND_CLIENT_CPP_THROTTLE_H_
 #define BASEBAND_CLIENT_CPP_THROTTLE_H_
 
-#include <array>
 #include <map>
 #include <random>
 #include <string>
+#include <tuple>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -51,25 +51,25 @@ class Throttle {
   absl::Duration retry_after_;
 };
 
-// A client's calls, whose kinds are the pairs of method and priority. Thread-safe.
+// A client's calls. Those are of one kind whose method, priority and timeout, within a factor of
+// two, are the same: what comes too late for one may come in time for another. Thread-safe.
 class ClientThrottle {
  public:
   // Not `on`: everything is sent.
   explicit ClientThrottle(bool on) : on_(on) {}
 
+  using Kind = std::tuple<std::string, Priority, int>;
+  static Kind KindOf(std::string method, Priority priority, absl::Duration timeout);
+
   // As those of Throttle.
-  absl::Status Admit(const std::string& method, Priority priority);
-  void OnEnd(const std::string& method, Priority priority, const absl::Status& outcome);
+  absl::Status Admit(const Kind& kind);
+  void OnEnd(const Kind& kind, const absl::Status& outcome);
 
  private:
-  Throttle& Of(const std::string& method, Priority priority) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return throttles_[method][static_cast<size_t>(priority)];
-  }
-
   const bool on_;
   absl::Mutex mutex_;
   std::minstd_rand random_ ABSL_GUARDED_BY(mutex_){std::random_device()()};
-  std::map<std::string, std::array<Throttle, 3>> throttles_ ABSL_GUARDED_BY(mutex_);
+  std::map<Kind, Throttle> throttles_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace baseband::client

@@ -10,6 +10,8 @@ namespace baseband::client {
 
 UnaryCall::UnaryCall(CallSpec spec, ChannelPool* channels, grpc::CompletionQueue* queue, Done done)
     : spec_(std::move(spec)),
+      throttled_as_(ClientThrottle::KindOf(spec_.method, spec_.header.priority,
+                                           spec_.header.deadline - SteadyNow())),
       channels_(channels),
       queue_(queue),
       done_(std::move(done)),
@@ -34,7 +36,7 @@ void UnaryCall::Pause(absl::Duration pause) {
 void UnaryCall::StartAttempt() {
   pausing_ = false;
   ++attempts_;
-  withheld_ = channels_->throttle().Admit(spec_.method, spec_.header.priority);
+  withheld_ = channels_->throttle().Admit(throttled_as_);
   if (!withheld_.ok()) {
     attempt_ = nullptr;
     alarm_.Set(queue_, SteadyNow(), new CallTag{shared_from_this()});
@@ -73,7 +75,7 @@ absl::Status UnaryCall::EndAttempt() {
                   : grpc::Status(grpc::StatusCode::INTERNAL, "the server sent OK and no answer");
   }
   absl::Status status = attempt_->Outcome(status_, cancelled_);
-  channels_->throttle().OnEnd(spec_.method, spec_.header.priority, status);
+  channels_->throttle().OnEnd(throttled_as_, status);
   return status;
 }
 

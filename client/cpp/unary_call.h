@@ -62,6 +62,7 @@ class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<Un
   absl::Duration RetryDelay(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const CallSpec spec_;
+  const ClientThrottle::Kind throttled_as_;
   ChannelPool* const channels_;
   grpc::CompletionQueue* const queue_;
   Done done_;

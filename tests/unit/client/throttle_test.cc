@@ -131,6 +131,23 @@ TEST(ThrottleTest, WhatIsWithheldSaysWhyAndWhenToComeBack) {
   EXPECT_EQ(RetryAfter(status), absl::Milliseconds(25));
 }
 
+TEST(ClientThrottleTest, CallsThatHaveMoreTimeAreSent) {
+  ClientThrottle throttle(/*on=*/true);
+  const auto kind = [](absl::Duration timeout) {
+    return ClientThrottle::KindOf("Decode", Priority::kNormal, timeout);
+  };
+  for (int i = 0; i < 10'000; ++i) {
+    throttle.OnEnd(kind(absl::Milliseconds(1)), absl::DeadlineExceededError(""));
+  }
+  int sent = 0;
+  for (int i = 0; i < 100; ++i) sent += throttle.Admit(kind(absl::Milliseconds(1))).ok() ? 1 : 0;
+  EXPECT_LT(sent, 20);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(throttle.Admit(kind(absl::Seconds(1))).ok());
+    EXPECT_TRUE(throttle.Admit(kind(absl::InfiniteDuration())).ok());
+  }
+}
+
 TEST(ThrottleTest, RefusalsAreForgotten) {
   Throttle throttle;
   for (int i = 0; i < 10'000; ++i) throttle.OnEnd(Refusal(), kStart);
