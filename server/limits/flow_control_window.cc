@@ -60,7 +60,7 @@ int64_t FlowControlWindow::Close(uint64_t id, bool in_time) {
 
 void FlowControlWindow::Grow(int64_t bytes) {
   const auto size = static_cast<double>(bytes);
-  wanted_ += was_late_ ? size * size / wanted_ : size;
+  wanted_ += was_late_ ? size * std::min(1.0, size / wanted_) : size;
   wanted_ = std::min(wanted_, static_cast<double>(window_.bytes));
 }
 
