@@ -17,7 +17,7 @@ constexpr uint32_t kInvalidArgument = 3;
 class RingJoinedTest : public RingSessionFixture {
  protected:
   explicit RingJoinedTest(const ClientQuotas::Limits& quotas = {})
-      : RingSessionFixture(kEntries, quotas) {}
+      : RingSessionFixture(kEntries, quotas, /*clock_stands=*/true) {}
 
   // Jobs that the device was given, in one batch.
   int RunningJobs() const { return device_.num_running() == 0 ? 0 : device_.num_blocks(0); }

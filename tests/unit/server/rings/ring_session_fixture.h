@@ -34,11 +34,12 @@ class RingSessionFixture : public ::testing::Test {
   static constexpr uint64_t kPayloadBytes = 10;
   static constexpr uint32_t kEntries = 64;
 
-  explicit RingSessionFixture(uint32_t entries, const ClientQuotas::Limits& quotas = {})
+  // Of a dispatcher whose clock stands, what comes one after the other comes at once.
+  explicit RingSessionFixture(uint32_t entries, const ClientQuotas::Limits& quotas = {},
+                              bool clock_stands = false)
       : quotas_(quotas) {
     DispatcherOptions options = SmallDispatcher(/*queue_requests=*/64);
-    // However long the test takes, what comes one after the other comes together.
-    options.clock = [now = SteadyNow()] { return now; };
+    if (clock_stands) options.clock = [now = SteadyNow()] { return now; };
     options.make_batch = [](std::vector<JobPtr> jobs, Device&) {
       return std::make_unique<NoBatch>(std::move(jobs));
     };
