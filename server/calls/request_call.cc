@@ -57,7 +57,7 @@ absl::Status RequestCall::BeginRead() {
   reader_.method = rpc_.row;
   Ref();  // once it has entered, its turn may have come and gone
   if (const absl::Status status = environment_.reads->Enter(&reader_); !status.ok()) {
-    environment_.metrics->CountUnread(rpc_, reader_.bytes);
+    CountUnread();
     Decline(status);
   } else if (requester_.cancellation->is_cancelled()) {
     OnGone();
@@ -78,8 +78,15 @@ void RequestCall::OnTurn(const absl::Status& status) {
     Read();
     return;
   }
-  environment_.metrics->CountUnread(rpc_, reader_.bytes);
+  CountUnread();
   Decline(status);
+}
+
+void RequestCall::CountUnread() {
+  environment_.metrics->CountUnread(rpc_, reader_.bytes);
+  if (!announced_bytes_.has_value()) {
+    environment_.reads->SetLastBytes(requester_.caller.client, rpc_.row, reader_.bytes / 2);
+  }
 }
 
 void RequestCall::OnGone() {
@@ -93,13 +100,16 @@ void RequestCall::Decline(const absl::Status& status) {
 
 void RequestCall::OnRead(bool ok) {
   const auto length = static_cast<int64_t>(message_.Length());
-  if (takes_turn_) environment_.reads->Leave(&reader_, HowItEnded(ok));
+  if (takes_turn_) {
+    const ReadQueue::End end = HowItEnded(ok);
+    teaches_ = end == ReadQueue::End::kCame;
+    environment_.reads->Leave(&reader_, end);
+  }
   if (!environment_.awaited->End(this)) {  // it was refused meanwhile
     EndArrival();
     return;
   }
   arrival_ = SteadyNow();
-  has_come_ = ok;
   Start(length);
   if (!ok) request_->HasNoMessage();
   const absl::Status status =

@@ -30,9 +30,9 @@ class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
   virtual absl::Status Accept() = 0;
   virtual void Refuse(const absl::Status& status) = 0;
   // Once it is answered, or could not be by its deadline: how long that took from its message on.
-  // Nothing, of a message that has not come.
+  // Nothing, of a message that has not come, or was not what was expected.
   void TellReads(absl::Duration duration, bool in_time) {
-    if (takes_turn_ && has_come_) environment_.reads->Answered(reader_, duration, in_time);
+    if (teaches_) environment_.reads->Answered(reader_, duration, in_time);
   }
 
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_;
@@ -56,6 +56,8 @@ class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
   absl::Status BeginRead();
   void OnTurn(const absl::Status& status);
   void OnGone() override;
+  // Its message is not read. A size that nobody said may have been wrong: the next one's is less.
+  void CountUnread();
   void OnRead(bool ok);
   ReadQueue::End HowItEnded(bool came) const;
   absl::Status AcceptIfAsAnnounced();
@@ -77,7 +79,7 @@ class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
   absl::optional<int64_t> announced_bytes_;
   Reader reader_{this};
   bool takes_turn_ = false;
-  bool has_come_ = false;
+  bool teaches_ = false;  // its message took its turn, and came as it was expected
 };
 
 }  // namespace baseband::server

@@ -80,8 +80,9 @@ void MessageReads::SetLastBytes(const std::string& client, size_t method, int64_
   last_bytes_[client][method] = bytes;
 }
 
-MessageReads::State MessageReads::Look() const {
+MessageReads::State MessageReads::Look() {
   absl::MutexLock lock(&mutex_);
+  queue_.DropOverdue(SteadyNow());
   return {queue_.waiting(), queue_.reading(), queue_.overdue(), queue_.rate()};
 }
 

@@ -61,7 +61,7 @@ class MessageReads {
     int64_t overdue = 0;
     double rate = 0.0;  // bytes a second; 0: not known yet
   };
-  State Look() const ABSL_LOCKS_EXCLUDED(mutex_);
+  State Look() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void GiveTurns() ABSL_LOCKS_EXCLUDED(mutex_);

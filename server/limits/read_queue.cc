@@ -45,8 +45,6 @@ constexpr absl::Duration kOverdueUnknown = absl::Milliseconds(100);
 // will take, nobody here knows. So much of its time is left for that.
 constexpr double kTransit = 0.2;
 constexpr absl::Duration kMostTransit = absl::Milliseconds(1);
-// Of who waits, to find one of another client.
-constexpr int kMaxLooks = 256;
 
 constexpr Priority kClasses[] = {Priority::kHigh, Priority::kNormal, Priority::kLow};
 
@@ -125,12 +123,10 @@ void ReadQueue::Answered(const AnnouncedMessage& message, double seconds, bool i
   if (in_time) {
     after += (after == 0.0 ? 1.0 : kFollowAfter) * (seconds - after);
   }
-  Lateness& lateness = late_[message.method][SizeClass(message.bytes)];
-  if (in_time) {
-    lateness = {};
-  } else {
-    ++lateness.in_row;
-    lateness.most_time = std::max(lateness.most_time, message.deadline - message.entered);
+  if (!in_time) {
+    ++late_[KindOf(message)].in_row;
+  } else if (const auto late = late_.find(KindOf(message)); late != late_.end()) {
+    late_.erase(late);
   }
 }
 
@@ -154,10 +150,21 @@ double ReadQueue::LoadOf(double bytes) const {
   return load;
 }
 
+ReadQueue::Kind ReadQueue::KindOf(const AnnouncedMessage& message) {
+  const double us = absl::ToDoubleMicroseconds(message.deadline - message.entered);
+  return {message.method, SizeClass(message.bytes), std::ilogb(std::max(us, 1.0))};
+}
+
 bool ReadQueue::Tries(AnnouncedMessage* message, absl::Time now) {
-  if (message->is_try) return true;
-  if (++refused_ % kPatience != 0 || now < tried_ + kLeastBetweenTries) return false;
-  tried_ = now;
+  const auto [found, is_first] = late_.try_emplace(KindOf(*message));
+  Lateness& lateness = found->second;
+  if (is_first) lateness.tried = now;
+  const absl::Duration since = now - lateness.tried;
+  if (since < kMostBetweenTries &&
+      (++lateness.refused % kPatience != 0 || since < kLeastBetweenTries)) {
+    return false;
+  }
+  lateness.tried = now;
   message->is_try = true;
   return true;
 }
@@ -180,16 +187,19 @@ absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double bytes_befo
   const absl::Duration here = left - std::min(kTransit * all, kMostTransit);
   const auto bytes = static_cast<double>(message.bytes);
   const double after_s = AfterOf(message);
-  const Lateness& lateness = late_[message.method][SizeClass(message.bytes)];
-  if (lateness.in_row >= kHopeless && all <= lateness.most_time && !Tries(waiting, now)) {
+  if (message.is_try) return absl::OkStatus();
+  const auto late = late_.find(KindOf(message));
+  if (late != late_.end() && late->second.in_row >= kHopeless) {
+    if (Tries(waiting, now)) return absl::OkStatus();
     return Because(UnservedReason::kDeadlineUnreachable,
                    absl::DeadlineExceededError(absl::StrCat(
-                       "the last ", lateness.in_row, " such requests were late; the deadline of ",
-                       "this one is in ", Text(left))));
+                       "the last ", late->second.in_row, " such requests were late; the deadline ",
+                       "of this one is in ", Text(left))));
   }
   // Nobody waits for who is alone: whether it is in time is seen then.
   if (reading_.empty() && bytes_before == 0.0) return absl::OkStatus();
   if (const auto alone = absl::Seconds(ReadingOf(message, bytes) + after_s); alone > here) {
+    if (Tries(waiting, now)) return absl::OkStatus();
     return Because(UnservedReason::kDeadlineUnreachable,
                    absl::DeadlineExceededError(absl::StrCat(
                        "the request takes ", Text(alone), " of an idle server, to be read and ",
@@ -209,8 +219,10 @@ absl::Status ReadQueue::CheckRoom(const AnnouncedMessage& message) const {
   }
   const auto client = clients_.find(message.client);
   const int64_t most = std::max<int64_t>(1, max_waiting_ / 2);
-  if (client == clients_.end() || client->second.waiting < most) return absl::OkStatus();
-  return TooMany(absl::StrCat("of this client ", client->second.waiting, " of ", most));
+  const int64_t has =
+      client == clients_.end() ? 0 : static_cast<int64_t>(client->second.waiting.size());
+  if (has < most) return absl::OkStatus();
+  return TooMany(absl::StrCat("of this client ", has, " of ", most));
 }
 
 absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
@@ -233,16 +245,18 @@ absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
   }
   message->state = AnnouncedMessage::State::kWaits;
   waiting_.emplace(place, message);
-  arrivals_.emplace(message->number, message);
-  ++clients_[message->client].waiting;
+  Client& client = clients_[message->client];
+  client.waiting.emplace(place, message);
+  client.arrivals.emplace(message->number, message);
   return absl::OkStatus();
 }
 
 AnnouncedMessage* ReadQueue::Remove(AnnouncedMessage* message) {
   waiting_.erase(PlaceOf(*message));
-  arrivals_.erase(message->number);
   message->state = AnnouncedMessage::State::kOutside;
-  --clients_[message->client].waiting;
+  Client& client = clients_[message->client];
+  client.waiting.erase(PlaceOf(*message));
+  client.arrivals.erase(message->number);
   Tidy(message->client);
   return message;
 }
@@ -250,7 +264,7 @@ AnnouncedMessage* ReadQueue::Remove(AnnouncedMessage* message) {
 void ReadQueue::Tidy(const std::string& client) {
   const auto found = clients_.find(client);
   const Client& one = found->second;
-  if (one.waiting + one.reading + one.overdue == 0) clients_.erase(found);
+  if (one.waiting.empty() && one.reading + one.overdue == 0) clients_.erase(found);
 }
 
 bool ReadQueue::Abandon(AnnouncedMessage* message) {
@@ -282,29 +296,24 @@ ReadQueue::Turn ReadQueue::Next(absl::Time now) {
   return {message, absl::OkStatus()};
 }
 
-bool ReadQueue::MayBegin(const AnnouncedMessage& message) const {
-  const Client& client = clients_.at(message.client);
-  return client.overdue == 0 || client.reading == 0;
-}
-
 AnnouncedMessage* ReadQueue::First() {
-  if (turns_ % kPatience == kPatience - 1) {
-    AnnouncedMessage* const oldest = arrivals_.begin()->second;
-    if (MayBegin(*oldest)) return oldest;
+  const bool by_arrival = turns_ % kPatience == kPatience - 1;
+  AnnouncedMessage* first = nullptr;
+  AnnouncedMessage* other = nullptr;  // of those whose client has its part already
+  for (const auto& [name, client] : clients_) {
+    if (!MayBegin(client)) continue;
+    AnnouncedMessage* const message =
+        by_arrival ? client.arrivals.begin()->second : client.waiting.begin()->second;
+    const auto bytes = static_cast<double>(message->bytes);
+    const double half = std::max(WindowOf(*message), kLeastReading * bytes) / 2.0;
+    const bool has_part = client.reading > 0 && client.reading_bytes + bytes > half;
+    AnnouncedMessage*& best = has_part && !by_arrival ? other : first;
+    const auto goes_before = [&](const AnnouncedMessage& a, const AnnouncedMessage& b) {
+      return by_arrival ? a.number < b.number : PlaceOf(a) < PlaceOf(b);
+    };
+    if (best == nullptr || goes_before(*message, *best)) best = message;
   }
-  AnnouncedMessage* first = nullptr;  // of those whose client has its part already
-  int looks = kMaxLooks;
-  for (const auto& [place, message] : waiting_) {
-    if (MayBegin(*message)) {
-      const Client& client = clients_.at(message->client);
-      const auto bytes = static_cast<double>(message->bytes);
-      const double half = std::max(WindowOf(*message), kLeastReading * bytes) / 2.0;
-      if (client.reading == 0 || client.reading_bytes + bytes <= half) return message;
-      if (first == nullptr) first = message;
-    }
-    if (--looks == 0) break;
-  }
-  return first;
+  return first != nullptr ? first : other;
 }
 
 bool ReadQueue::HasRoom(const AnnouncedMessage& message) const {
@@ -342,17 +351,19 @@ void ReadQueue::DropOverdue(absl::Time now) {
     EndReading(message);
     message->state = AnnouncedMessage::State::kOverdue;
     ++overdue_;
-    // Of who never sends the first one teaches, and no other.
+    // Of who sends none of several the first one teaches, and no other.
     if (++clients_[message->client].overdue == 1) Learn(*message, /*came=*/false);
   }
 }
 
 void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
-  DropOverdue(now);
+  Advance(now);
   Client& client = clients_[message->client];
   if (message->state == AnnouncedMessage::State::kOverdue) {
     --client.overdue;
     --overdue_;
+    // Where all are slow nothing else would ever be known.
+    if (end == End::kCame && !is_known()) Learn(*message, /*came=*/true);
   } else {
     EndReading(message);
     if (end == End::kCame) {
@@ -364,6 +375,7 @@ void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
   message->read_s = absl::ToDoubleSeconds(now - message->begin);
   message->state = AnnouncedMessage::State::kOutside;
   Tidy(message->client);
+  DropOverdue(now);
 }
 
 }  // namespace baseband::server

@@ -60,9 +60,9 @@ struct AnnouncedMessage {
 //    times those that were read meanwhile, over the time that it took. Faster ones are followed
 //    quickly, for there may be room that nobody used, and slower ones where many were read. Who
 //    would be late at that rate is refused: when it enters, by what is read and what goes before
-//    it, and again when its turn has come; but not while nothing is known, nor each kPatience-th,
-//    nor who has the way in for itself. Where many of a method and size were late in a row, those
-//    with no more time are tried now and then only.
+//    it, each kPatience-th excepted, and again when its turn has come; but not while nothing is
+//    known, nor who has the way in for itself. Where many of a method, size and timeout were late
+//    in a row, or an idle server would be, they are tried now and then only.
 // 4. While others wait nobody has more than half of what is read. Who takes much longer than was
 //    expected, by a slow link or because nothing is sent, is overdue: it may come still, but nobody
 //    waits for it any more, and of its client one is read at a time until it has.
@@ -73,7 +73,10 @@ class ReadQueue {
   static constexpr absl::Duration kAhead = absl::Milliseconds(1);
   static constexpr int kLeastReading = 12;
   static constexpr uint64_t kPatience = 16;
+  // What is not expected in time is tried each kPatience-th time, but not more often than this, and
+  // if it was not for so long.
   static constexpr absl::Duration kLeastBetweenTries = absl::Milliseconds(10);
+  static constexpr absl::Duration kMostBetweenTries = absl::Seconds(1);
   // Of so many messages the rate is learned before anybody is refused by it.
   static constexpr int kLeastSeen = 8;
 
@@ -105,6 +108,9 @@ class ReadQueue {
   // not by its deadline.
   void Answered(const AnnouncedMessage& message, double seconds, bool in_time);
 
+  // Who takes too long counts as overdue from now on.
+  void DropOverdue(absl::Time now);
+
   int64_t waiting() const { return static_cast<int64_t>(waiting_.size()); }
   int64_t reading() const { return static_cast<int64_t>(reading_.size()); }
   int64_t overdue() const { return overdue_; }
@@ -114,8 +120,9 @@ class ReadQueue {
  private:
   using Place = std::tuple<Priority, absl::Time, uint64_t>;  // class, deadline, number
   struct Client {
-    int64_t waiting = 0;
-    int64_t reading = 0;  // none of them overdue
+    std::map<Place, AnnouncedMessage*> waiting;
+    std::map<uint64_t, AnnouncedMessage*> arrivals;  // the same by number
+    int64_t reading = 0;                             // none of them overdue
     int64_t overdue = 0;
     double reading_bytes = 0.0;
   };
@@ -129,7 +136,15 @@ class ReadQueue {
   double AfterOf(const AnnouncedMessage& message) const;
   absl::Status CheckRoom(const AnnouncedMessage& message) const;
   absl::Status CheckInTime(AnnouncedMessage* message, double bytes_before, absl::Time now);
-  // Those like `message` were all late: whether it is tried all the same.
+  // Requests of a method, of one size and one timeout within a factor of two.
+  struct Lateness {
+    int in_row = 0;        // that were read and late since one was in time
+    uint64_t refused = 0;  // for that, or because nobody like it can be in time
+    absl::Time tried = absl::InfinitePast();
+  };
+  using Kind = std::tuple<size_t, size_t, int>;  // method, size, timeout
+  static Kind KindOf(const AnnouncedMessage& message);
+  // It is not expected in time whatever else is done: whether it is tried all the same.
   bool Tries(AnnouncedMessage* message, absl::Time now);
   // Seconds that its reading takes, with that load.
   double ReadingOf(const AnnouncedMessage& message, double load) const;
@@ -138,11 +153,12 @@ class ReadQueue {
   bool HasRoom(const AnnouncedMessage& message) const;
   // The one whose turn it is; there is one. Null: those that wait have what is theirs.
   AnnouncedMessage* First();
-  bool MayBegin(const AnnouncedMessage& message) const;
+  static bool MayBegin(const Client& client) {
+    return !client.waiting.empty() && (client.overdue == 0 || client.reading == 0);
+  }
   void Begin(AnnouncedMessage* message, absl::Time now);
   AnnouncedMessage* Remove(AnnouncedMessage* message);
   void EndReading(AnnouncedMessage* message);
-  void DropOverdue(absl::Time now);
   // `message`, which is read, has come, or has taken too long.
   void Learn(const AnnouncedMessage& message, bool came);
   void LearnCaution(const AnnouncedMessage& message, double seconds, bool in_time);
@@ -159,15 +175,8 @@ class ReadQueue {
   std::array<double, 32> least_{};
   // Seconds from a message's coming to its answer, by method as well.
   std::array<std::array<double, 32>, kMethods> after_{};
-  // Those that were read and late since one was in time, and the most time that one of them had; by
-  // the same.
-  struct Lateness {
-    int in_row = 0;
-    absl::Duration most_time;
-  };
-  std::array<std::array<Lateness, 32>, kMethods> late_{};
+  std::map<Kind, Lateness> late_;
   std::map<Place, AnnouncedMessage*> waiting_;
-  std::map<uint64_t, AnnouncedMessage*> arrivals_;  // the same by number
   std::vector<AnnouncedMessage*> reading_;
   std::unordered_map<std::string, Client> clients_;
   absl::Status closed_;   // OK: it is not
@@ -177,7 +186,6 @@ class ReadQueue {
   uint64_t entered_ = 0;
   uint64_t turns_ = 0;
   uint64_t refused_ = 0;
-  absl::Time tried_ = absl::UnixEpoch();
 };
 
 }  // namespace baseband::server

@@ -182,8 +182,6 @@ TEST_F(ReadQueueTest, WhatIsAlwaysLateIsTriedNowAndThenUntilItIsInTime) {
   EXPECT_EQ(let_in(1, 1e-3), 1);
   EXPECT_EQ(let_in(60, 20e-3), 60);
   let_in(100, 20e-3);
-  // Who has more time may be in time.
-  EXPECT_TRUE(queue_.Abandon(Enter(Make(2 * kDeadline))));
   EXPECT_EQ(let_in(10 * static_cast<int>(ReadQueue::kPatience), 20e-3), 10);
   let_in(4 * static_cast<int>(ReadQueue::kPatience), 1e-3);
   EXPECT_EQ(let_in(100, 1e-3), 100);
@@ -267,6 +265,69 @@ TEST_F(ReadQueueTest, WhoNeverSendsNeitherSlowsNorStopsOthers) {
     now_ += absl::Milliseconds(30);
   }
   EXPECT_GT(queue_.rate(), 0.8 * before);
+}
+
+// However many of such a client's go before it.
+TEST(ManyReadQueueTest, WhoMayNotBeginHidesNobodyBehindHim) {
+  ReadQueue queue(4096);
+  std::deque<AnnouncedMessage> messages;
+  absl::Time now = absl::UnixEpoch() + absl::Hours(1);
+  const auto enter = [&](const std::string& client, Priority priority) {
+    AnnouncedMessage& message = messages.emplace_back();
+    message.bytes = kMb;
+    message.client = client;
+    message.priority = priority;
+    EXPECT_TRUE(queue.Enter(&message, now).ok());
+    return &message;
+  };
+  for (int i = 0; i < 2000; ++i) enter("silent", Priority::kHigh);
+  while (queue.Next(now).message != nullptr) {
+  }
+  now += absl::Seconds(1);  // they are overdue
+  AnnouncedMessage* const other = enter("other", Priority::kLow);
+  bool has_begun = false;
+  for (AnnouncedMessage* next = queue.Next(now).message; next != nullptr;
+       next = queue.Next(now).message) {
+    has_begun = has_begun || next == other;
+  }
+  EXPECT_TRUE(has_begun);
+  EXPECT_EQ(queue.overdue(), kLanes);
+}
+
+TEST_F(ReadQueueTest, WhoTakesMoreTimeIsNoneOfThoseThatWereLate) {
+  const auto late = [&](absl::Duration timeout) {
+    AnnouncedMessage* const message = Make(timeout);
+    if (!queue_.Enter(message, now_).ok() || NextToRead() != message) return false;
+    now_ += absl::Milliseconds(1);
+    queue_.Leave(message, ReadQueue::End::kCame, now_);
+    queue_.Answered(*message, 0.0, /*in_time=*/false);
+    return true;
+  };
+  for (int i = 0; i < 100; ++i) late(absl::Milliseconds(5));
+  EXPECT_TRUE(late(absl::Seconds(1)));
+  for (int i = 0; i < 100; ++i) {
+    late(absl::Milliseconds(5));
+    EXPECT_TRUE(queue_.Abandon(Enter(Make(absl::Seconds(1)))));
+  }
+}
+
+// Else nobody would ever be refused where all are slow.
+TEST(FreshReadQueueTest, WhatComesLaterThanAnybodyExpectsTeachesTheRate) {
+  ReadQueue queue(64);
+  std::deque<AnnouncedMessage> messages;
+  absl::Time now = absl::UnixEpoch() + absl::Hours(1);
+  for (int i = 0; i < ReadQueue::kLeastSeen; ++i) {
+    AnnouncedMessage& message = messages.emplace_back();
+    message.bytes = kMb;
+    message.client = "slow";
+    ASSERT_TRUE(queue.Enter(&message, now).ok());
+    ASSERT_EQ(queue.Next(now).message, &message);
+    now += absl::Milliseconds(500);
+    queue.DropOverdue(now);
+    EXPECT_EQ(queue.overdue(), 1);
+    queue.Leave(&message, ReadQueue::End::kCame, now);
+  }
+  EXPECT_NEAR(queue.rate(), 2e6, 1e6);
 }
 
 TEST_F(ReadQueueTest, ALargeMessageThatMayWaitKeepsNobodyOut) {
