@@ -18,7 +18,7 @@ namespace {
 // of it after the sum of both. The server takes a ping each 10 s.
 constexpr int kKeepaliveMs = 20000;
 constexpr int kKeepaliveTimeoutMs = 10000;
-// Of what the server sends: each frame costs both sides some time (16 KiB unless it is said).
+// Of what the server sends: a large message in few frames (of 16 KiB unless it is said).
 constexpr int kMaxFrameBytes = 1 << 20;
 // A server that is restarted is back within a second; the pauses between attempts to connect grow
 // by 1.6 each.

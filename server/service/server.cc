@@ -35,7 +35,7 @@ constexpr int kListenersPerQueue = 64;
 constexpr absl::Duration kIdle = absl::Seconds(1);
 // In flight on one connection; clients queue the rest themselves.
 constexpr int kMaxStreamsPerConnection = 128;
-// Of what clients send: each frame costs both sides some time (16 KiB unless it is said).
+// Of what clients send: a large message in few frames (of 16 KiB unless it is said).
 constexpr int kMaxFrameBytes = 1 << 20;
 
 int NumThreads(const Config& config) {
