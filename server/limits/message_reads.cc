@@ -109,7 +109,6 @@ void MessageReads::Watch() {
       if (stop_) return;
       is_watching_ = queue_.waiting() > 0;
       changed_.WaitUntil(mutex_, is_watching_ ? SteadyNow() + kLook : absl::InfiniteFuture());
-      if (stop_) return;
     }
     GiveTurns();
   }

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/limits/retry_after.h"
+#include "server/limits/read_refusals.h"
 #include "server/metrics/unserved.h"
 
 namespace baseband::server {
@@ -35,8 +35,6 @@ constexpr double kLeastLeft = 0.75;
 constexpr double kCrowded = 1.25;
 // Who has not come would have taken so many times as long.
 constexpr double kGivenUp = 1.5;
-// So many in a row were late: the next ones are not expected in time.
-constexpr int kHopeless = 64;
 // Overdue is who takes so many times as long as expected, and kOverdueLeast more.
 constexpr double kOverdue = 4.0;
 constexpr absl::Duration kOverdueLeast = absl::Milliseconds(5);
@@ -49,29 +47,6 @@ constexpr absl::Duration kMostTransit = absl::Milliseconds(1);
 constexpr Priority kClasses[] = {Priority::kHigh, Priority::kNormal, Priority::kLow};
 
 const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
-
-std::string Text(absl::Duration time) {
-  return absl::StrCat(std::max<int64_t>(1, absl::ToInt64Microseconds(time)), " us");
-}
-
-absl::Status TooMuch(absl::Duration time, absl::Duration left) {
-  absl::Status status =
-      Because(UnservedReason::kBacklog,
-              absl::ResourceExhaustedError(
-                  absl::StrCat("the request would be read and done in ", Text(time),
-                               ", with what is read before it; its deadline is in ", Text(left))));
-  SetRetryAfter(&status, std::max(time - left, ReadQueue::kAhead));
-  return status;
-}
-
-absl::Status TooMany(const std::string& how_many) {
-  absl::Status status =
-      Because(UnservedReason::kQueueRequests,
-              absl::ResourceExhaustedError(absl::StrCat("the queue is full: ", how_many,
-                                                        " requests are waiting to be read")));
-  SetRetryAfter(&status, ReadQueue::kAhead);
-  return status;
-}
 
 size_t SizeClass(int64_t bytes) {
   return std::min<size_t>(31, static_cast<size_t>(std::ilogb(static_cast<double>(bytes))));
@@ -119,15 +94,10 @@ void ReadQueue::LearnCaution(const AnnouncedMessage& message, double seconds, bo
 
 void ReadQueue::Answered(const AnnouncedMessage& message, double seconds, bool in_time) {
   LearnCaution(message, message.read_s + seconds, in_time);
+  late_.Add(KindOf(message), in_time);
+  if (!in_time) return;
   double& after = after_[message.method][SizeClass(message.bytes)];
-  if (in_time) {
-    after += (after == 0.0 ? 1.0 : kFollowAfter) * (seconds - after);
-  }
-  if (!in_time) {
-    ++late_[KindOf(message)].in_row;
-  } else if (const auto late = late_.find(KindOf(message)); late != late_.end()) {
-    late_.erase(late);
-  }
+  after += (after == 0.0 ? 1.0 : kFollowAfter) * (seconds - after);
 }
 
 double ReadQueue::AfterOf(const AnnouncedMessage& message) const {
@@ -150,23 +120,14 @@ double ReadQueue::LoadOf(double bytes) const {
   return load;
 }
 
-ReadQueue::Kind ReadQueue::KindOf(const AnnouncedMessage& message) {
-  const double us = absl::ToDoubleMicroseconds(message.deadline - message.entered);
-  return {message.method, SizeClass(message.bytes), std::ilogb(std::max(us, 1.0))};
+LateRequests::Kind ReadQueue::KindOf(const AnnouncedMessage& message) {
+  return LateRequests::KindOf(message.method, SizeClass(message.bytes),
+                              message.deadline - message.entered);
 }
 
 bool ReadQueue::Tries(AnnouncedMessage* message, absl::Time now) {
-  const auto [found, is_first] = late_.try_emplace(KindOf(*message));
-  Lateness& lateness = found->second;
-  if (is_first) lateness.tried = now;
-  const absl::Duration since = now - lateness.tried;
-  if (since < kMostBetweenTries &&
-      (++lateness.refused % kPatience != 0 || since < kLeastBetweenTries)) {
-    return false;
-  }
-  lateness.tried = now;
-  message->is_try = true;
-  return true;
+  message->is_try = late_.Tries(KindOf(*message), now);
+  return message->is_try;
 }
 
 absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double bytes_before,
@@ -182,47 +143,40 @@ absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double bytes_befo
   if (!is_known()) {
     if (reading_.empty() && bytes_before == 0.0) return absl::OkStatus();
     // What has hardly any time left when it begins teaches nothing.
-    return left >= kLeastLeft * all ? absl::OkStatus() : TooMuch(all, left);
+    return left >= kLeastLeft * all ? absl::OkStatus() : Backlog(all, left);
   }
-  const absl::Duration here = left - std::min(kTransit * all, kMostTransit);
-  const auto bytes = static_cast<double>(message.bytes);
-  const double after_s = AfterOf(message);
   if (message.is_try) return absl::OkStatus();
-  const auto late = late_.find(KindOf(message));
-  if (late != late_.end() && late->second.in_row >= kHopeless) {
+  if (const int in_row = late_.InRow(KindOf(message)); in_row >= LateRequests::kHopeless) {
     if (Tries(waiting, now)) return absl::OkStatus();
-    return Because(UnservedReason::kDeadlineUnreachable,
-                   absl::DeadlineExceededError(absl::StrCat(
-                       "the last ", late->second.in_row, " such requests were late; the deadline ",
-                       "of this one is in ", Text(left))));
+    return LateInRow(in_row, left);
   }
   // Nobody waits for who is alone: whether it is in time is seen then.
   if (reading_.empty() && bytes_before == 0.0) return absl::OkStatus();
+  const absl::Duration here = left - std::min(kTransit * all, kMostTransit);
+  const auto bytes = static_cast<double>(message.bytes);
+  const double after_s = AfterOf(message);
   if (const auto alone = absl::Seconds(ReadingOf(message, bytes) + after_s); alone > here) {
     if (Tries(waiting, now)) return absl::OkStatus();
-    return Because(UnservedReason::kDeadlineUnreachable,
-                   absl::DeadlineExceededError(absl::StrCat(
-                       "the request takes ", Text(alone), " of an idle server, to be read and ",
-                       "worked on; its deadline is in ", Text(left))));
+    return Unreachable(alone, left);
   }
   const auto careful = absl::Seconds(kQueueCaution * bytes_before / rate_ +
                                      caution_ * (ReadingOf(message, LoadOf(bytes)) + after_s));
   if (careful <= here) return absl::OkStatus();
   // There may be room by now that nobody tries.
   if (++refused_ % kPatience == 0) return absl::OkStatus();
-  return TooMuch(careful, left);
+  return Backlog(careful, left);
 }
 
 absl::Status ReadQueue::CheckRoom(const AnnouncedMessage& message) const {
   if (waiting() >= max_waiting_) {
-    return TooMany(absl::StrCat(waiting(), " of ", max_waiting_));
+    return QueueFull(absl::StrCat(waiting(), " of ", max_waiting_));
   }
   const auto client = clients_.find(message.client);
   const int64_t most = std::max<int64_t>(1, max_waiting_ / 2);
   const int64_t has =
       client == clients_.end() ? 0 : static_cast<int64_t>(client->second.waiting.size());
   if (has < most) return absl::OkStatus();
-  return TooMany(absl::StrCat("of this client ", has, " of ", most));
+  return QueueFull(absl::StrCat("of this client ", has, " of ", most));
 }
 
 absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
@@ -298,22 +252,25 @@ ReadQueue::Turn ReadQueue::Next(absl::Time now) {
 
 AnnouncedMessage* ReadQueue::First() {
   const bool by_arrival = turns_ % kPatience == kPatience - 1;
+  const auto goes_before = [=](const AnnouncedMessage& a, const AnnouncedMessage& b) {
+    return by_arrival ? a.number < b.number : PlaceOf(a) < PlaceOf(b);
+  };
   AnnouncedMessage* first = nullptr;
   AnnouncedMessage* other = nullptr;  // of those whose client has its part already
   for (const auto& [name, client] : clients_) {
     if (!MayBegin(client)) continue;
     AnnouncedMessage* const message =
         by_arrival ? client.arrivals.begin()->second : client.waiting.begin()->second;
-    const auto bytes = static_cast<double>(message->bytes);
-    const double half = std::max(WindowOf(*message), kLeastReading * bytes) / 2.0;
-    const bool has_part = client.reading > 0 && client.reading_bytes + bytes > half;
-    AnnouncedMessage*& best = has_part && !by_arrival ? other : first;
-    const auto goes_before = [&](const AnnouncedMessage& a, const AnnouncedMessage& b) {
-      return by_arrival ? a.number < b.number : PlaceOf(a) < PlaceOf(b);
-    };
+    AnnouncedMessage*& best = !by_arrival && HasPart(client, *message) ? other : first;
     if (best == nullptr || goes_before(*message, *best)) best = message;
   }
   return first != nullptr ? first : other;
+}
+
+bool ReadQueue::HasPart(const Client& client, const AnnouncedMessage& next) const {
+  const auto bytes = static_cast<double>(next.bytes);
+  const double half = std::max(WindowOf(next), kLeastReading * bytes) / 2.0;
+  return client.reading > 0 && client.reading_bytes + bytes > half;
 }
 
 bool ReadQueue::HasRoom(const AnnouncedMessage& message) const {

@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "server/limits/late_requests.h"
 #include "server/metrics/metrics.h"
 #include "server/metrics/rpc.h"
 
@@ -73,10 +74,6 @@ class ReadQueue {
   static constexpr absl::Duration kAhead = absl::Milliseconds(1);
   static constexpr int kLeastReading = 12;
   static constexpr uint64_t kPatience = 16;
-  // What is not expected in time is tried each kPatience-th time, but not more often than this, and
-  // if it was not for so long.
-  static constexpr absl::Duration kLeastBetweenTries = absl::Milliseconds(10);
-  static constexpr absl::Duration kMostBetweenTries = absl::Seconds(1);
   // Of so many messages the rate is learned before anybody is refused by it.
   static constexpr int kLeastSeen = 8;
 
@@ -136,14 +133,7 @@ class ReadQueue {
   double AfterOf(const AnnouncedMessage& message) const;
   absl::Status CheckRoom(const AnnouncedMessage& message) const;
   absl::Status CheckInTime(AnnouncedMessage* message, double bytes_before, absl::Time now);
-  // Requests of a method, of one size and one timeout within a factor of two.
-  struct Lateness {
-    int in_row = 0;        // that were read and late since one was in time
-    uint64_t refused = 0;  // for that, or because nobody like it can be in time
-    absl::Time tried = absl::InfinitePast();
-  };
-  using Kind = std::tuple<size_t, size_t, int>;  // method, size, timeout
-  static Kind KindOf(const AnnouncedMessage& message);
+  static LateRequests::Kind KindOf(const AnnouncedMessage& message);
   // It is not expected in time whatever else is done: whether it is tried all the same.
   bool Tries(AnnouncedMessage* message, absl::Time now);
   // Seconds that its reading takes, with that load.
@@ -153,6 +143,8 @@ class ReadQueue {
   bool HasRoom(const AnnouncedMessage& message) const;
   // The one whose turn it is; there is one. Null: those that wait have what is theirs.
   AnnouncedMessage* First();
+  // Whether, while others wait, a client has all that is his, with his `next` one.
+  bool HasPart(const Client& client, const AnnouncedMessage& next) const;
   static bool MayBegin(const Client& client) {
     return !client.waiting.empty() && (client.overdue == 0 || client.reading == 0);
   }
@@ -175,7 +167,7 @@ class ReadQueue {
   std::array<double, 32> least_{};
   // Seconds from a message's coming to its answer, by method as well.
   std::array<std::array<double, 32>, kMethods> after_{};
-  std::map<Kind, Lateness> late_;
+  LateRequests late_;
   std::map<Place, AnnouncedMessage*> waiting_;
   std::vector<AnnouncedMessage*> reading_;
   std::unordered_map<std::string, Client> clients_;

@@ -1,0 +1,38 @@
+#include "server/limits/late_requests.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace baseband::server {
+
+LateRequests::Kind LateRequests::KindOf(size_t method, size_t size, absl::Duration timeout) {
+  return {method, size, std::ilogb(std::max(absl::ToDoubleMicroseconds(timeout), 1.0))};
+}
+
+void LateRequests::Add(const Kind& kind, bool in_time) {
+  if (in_time) {
+    late_.erase(kind);
+  } else {
+    ++late_[kind].in_row;
+  }
+}
+
+int LateRequests::InRow(const Kind& kind) const {
+  const auto late = late_.find(kind);
+  return late == late_.end() ? 0 : late->second.in_row;
+}
+
+bool LateRequests::Tries(const Kind& kind, absl::Time now) {
+  const auto [found, is_first] = late_.try_emplace(kind);
+  Lateness& lateness = found->second;
+  if (is_first) lateness.tried = now;
+  const absl::Duration since = now - lateness.tried;
+  if (since < kMostBetweenTries &&
+      (++lateness.refused % kPatience != 0 || since < kLeastBetweenTries)) {
+    return false;
+  }
+  lateness.tried = now;
+  return true;
+}
+
+}  // namespace baseband::server
