@@ -10,6 +10,7 @@
 #include "client/cpp/submit_wire.h"
 #include "client/cpp/to_status.h"
 #include "common/grpc/grpc_time.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::client {
 namespace {
@@ -29,6 +30,16 @@ constexpr size_t kMostUnannouncedBytes = 16 << 10;
 void Announce(size_t request_bytes, grpc::ClientContext* context) {
   if (request_bytes <= kMostUnannouncedBytes) return;
   context->AddMetadata("baseband-request-bytes", absl::StrCat(request_bytes));
+}
+
+// gRPC rounds what is left to milliseconds; of less than this that is much.
+constexpr absl::Duration kSoon = absl::Seconds(1);
+
+// When the answer is wanted, to the microsecond.
+void SetTimeout(absl::Time deadline, grpc::ClientContext* context) {
+  const absl::Duration left = std::max(absl::ZeroDuration(), deadline - SteadyNow());
+  if (left > kSoon) return;
+  context->AddMetadata("baseband-timeout-us", absl::StrCat(absl::ToInt64Microseconds(left)));
 }
 
 // As the server reads it: the metadata baseband-priority, nothing for normal.
@@ -56,6 +67,7 @@ Attempt::Attempt(const CallHeader& header, ChannelPool* channels, size_t request
   }
   if (header.deadline != absl::InfiniteFuture()) {
     context_.set_deadline(ToGrpcTime(header.deadline));
+    SetTimeout(header.deadline, &context_);
     Schedule(header.deadline + kPrecedence);
   }
 }

@@ -22,8 +22,13 @@ absl::StatusOr<Priority> PriorityOf(const grpc::ServerContext& context);
 absl::StatusOr<absl::optional<int64_t>> RequestBytesOf(const grpc::ServerContext& context,
                                                        int64_t most);
 
-// When the client wants its answer at the latest, by SteadyNow(); a call remembers it.
+// When the client wants its answer at the latest, by SteadyNow(), as gRPC says, which is a
+// millisecond off; a call remembers it.
 absl::Time DeadlineOf(const grpc::ServerContext& context);
+
+// From the call's metadata `baseband-timeout-us`: how long after it was sent; infinite without it.
+// InvalidArgument for any other word than a number of microseconds, at most those of a year.
+absl::StatusOr<absl::Duration> TimeoutOf(const grpc::ServerContext& context);
 
 }  // namespace baseband::server
 

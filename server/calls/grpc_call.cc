@@ -1,5 +1,6 @@
 #include "server/calls/grpc_call.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,8 @@ absl::Status GrpcCall::Identify() {
   BASEBAND_ASSIGN_OR_RETURN(Identity identity, environment_.access->Admit(context_, Role::kUser));
   requester_.caller.client = std::move(identity.name);
   BASEBAND_ASSIGN_OR_RETURN(requester_.caller.priority, PriorityOf(context_));
+  BASEBAND_ASSIGN_OR_RETURN(const absl::Duration timeout, TimeoutOf(context_));
+  requester_.deadline = std::min(requester_.deadline, arrival_ + timeout);
   return environment_.memory->Admit(requester_.caller.priority);
 }
 

@@ -1,9 +1,11 @@
-// What calls of the client library say of the size of their request, before it is sent.
+// What calls of the client library say of the size of their request, before it is sent, and of when
+// its answer is wanted.
 #include <atomic>
 #include <future>
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "tests/integration/client_calls.h"
@@ -66,6 +68,34 @@ TEST_F(AnnounceTest, EachAttemptSaysSoOnce) {
   EXPECT_THAT(Connect(server_.target())->Encode(RequestOf(100000)), IsOk());
   EXPECT_THAT(calls(),
               ElementsAre(ElementsAre("100004"), ElementsAre("100004"), ElementsAre("100004")));
+}
+
+// gRPC's own timeout is a millisecond off.
+TEST_F(AnnounceTest, ACallOfLessThanASecondSaysHowManyMicrosecondsItHas) {
+  std::vector<int64_t> told;
+  server_.on_encode = [&](grpc::ServerContext* context, const v1::EncodeRequest& request,
+                          v1::EncodeResponse* response) {
+    const absl::MutexLock lock(&mutex_);
+    const auto& metadata = context->client_metadata();
+    const auto found = metadata.find("baseband-timeout-us");
+    int64_t us = -1;
+    if (found != metadata.end()) {
+      EXPECT_TRUE(absl::SimpleAtoi(std::string(found->second.data(), found->second.size()), &us));
+    }
+    told.push_back(us);
+    return Echo(context, request, response);
+  };
+  server_.Start();
+  const auto client = Connect(server_.target());
+  EXPECT_THAT(client->Encode(RequestOf(10), Within(absl::Milliseconds(900))), IsOk());
+  EXPECT_THAT(client->Encode(RequestOf(10), Within(absl::Seconds(20))), IsOk());
+  EXPECT_THAT(client->Encode(RequestOf(10), Within(absl::InfiniteDuration())), IsOk());
+  const absl::MutexLock lock(&mutex_);
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_GT(told[0], 0);
+  EXPECT_LE(told[0], 900'000);
+  EXPECT_EQ(told[1], -1);
+  EXPECT_EQ(told[2], -1);
 }
 
 TEST_F(AnnounceTest, ASearchSaysSoToo) {

@@ -18,6 +18,7 @@ class NotingServer(grpc.GenericRpcHandler):
 
     def __init__(self):
         self.calls = []
+        self.timeouts = []
         self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
         self._server.add_generic_rpc_handlers((self,))
         self.target = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
@@ -33,8 +34,10 @@ class NotingServer(grpc.GenericRpcHandler):
         return grpc.unary_unary_rpc_method_handler(self._note)
 
     def _note(self, message, context):
-        announced = [value for key, value in context.invocation_metadata() if key == "baseband-request-bytes"]
+        metadata = list(context.invocation_metadata())
+        announced = [value for key, value in metadata if key == "baseband-request-bytes"]
         self.calls.append((len(message), announced))
+        self.timeouts.append([int(value) for key, value in metadata if key == "baseband-timeout-us"])
         context.abort(grpc.StatusCode.INVALID_ARGUMENT, "noted")
 
 
@@ -53,6 +56,15 @@ class AnnouncedBytesTest(unittest.TestCase):
             size, announced = self.refused(self.client.decode, np.zeros((blocks, 648), np.int8), CODE)
             self.assertEqual(size > 16 << 10, is_large)
             self.assertEqual(announced, [str(size)] if is_large else [])
+
+    def test_a_call_of_less_than_a_second_says_how_many_microseconds_it_has(self):
+        word = np.zeros((1, 648), np.int8)
+        self.refused(self.client.decode, word, CODE)
+        self.refused(lambda: self.client.decode(word, CODE, options=bo.CallOptions(timeout=0.9)))
+        without, (us,) = self.server.timeouts
+        self.assertEqual(without, [])
+        self.assertGreater(us, 0)
+        self.assertLessEqual(us, 900_000)
 
     def test_so_does_a_search(self):
         signal = bo.Sinusoids(np.ones(4000), 1.0)

@@ -42,13 +42,14 @@ class Calls:
         self, method: str, message: bytes, deadline: float, options: CallOptions
     ) -> Union[bytes, BasebandError]:
         channel = self.channels.acquire()
+        left = max(0.0, deadline - time.monotonic())
         try:
             return cast(
                 bytes,
                 channel.method("unary_unary", method)(
                     message,
-                    timeout=max(0.0, deadline - time.monotonic()),
-                    metadata=self.channels.metadata(options, len(message)),
+                    timeout=left,
+                    metadata=self.channels.metadata(options, left, len(message)),
                     wait_for_ready=options.wait_for_ready,
                 ),
             )

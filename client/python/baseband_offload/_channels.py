@@ -6,7 +6,7 @@ import itertools
 import json
 import threading
 import time
-from typing import Any
+from typing import Any, Optional
 
 import grpc
 
@@ -17,6 +17,7 @@ from .options import CallOptions, ClientOptions
 
 SERVICE = "/baseband.v1.Baseband/"
 MOST_UNANNOUNCED_BYTES = 16 << 10  # as client/cpp/attempt.cc has it, which says why
+SOON = 1.0  # seconds; likewise
 
 
 def _service_config(options: ClientOptions, balanced: bool) -> str:
@@ -44,6 +45,8 @@ def _arguments(options: ClientOptions, target: Target) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = [
         ("grpc.max_receive_message_length", -1),
         ("grpc.max_send_message_length", -1),
+        ("grpc.http2.max_frame_size", 1 << 20),
+        ("grpc.http2.lookahead_bytes", 4 << 20),
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.service_config", _service_config(options, target.balanced)),
         ("grpc.enable_retries", int(options.max_attempts > 1)),
@@ -127,8 +130,11 @@ class Channels:
         with self._lock:
             channel.calls -= 1
 
-    def metadata(self, options: CallOptions, request_bytes: int = 0) -> list[tuple[str, str]]:
-        """`request_bytes`: of the call's one request message; 0 if it has several."""
+    def metadata(
+        self, options: CallOptions, timeout: Optional[float] = None, request_bytes: int = 0
+    ) -> list[tuple[str, str]]:
+        """`timeout`: seconds that are left; None: any. `request_bytes`: of the call's one request message; 0 if it has
+        several."""
         found = []
         if self._authorization:
             found.append(("authorization", self._authorization))
@@ -136,6 +142,8 @@ class Channels:
             found.append(("baseband-priority", options.priority))
         if options.request_id:
             found.append(("x-request-id", options.request_id))
+        if timeout is not None and timeout <= SOON:
+            found.append(("baseband-timeout-us", str(int(timeout * 1e6))))
         if request_bytes > MOST_UNANNOUNCED_BYTES:
             found.append(("baseband-request-bytes", str(request_bytes)))
         return found

@@ -30,7 +30,7 @@ class Search:
             self._call: Any = self._channel.method("unary_stream", SERVICE + "Minimize")(
                 message,
                 timeout=options.timeout,
-                metadata=channels.metadata(options, len(message)),
+                metadata=channels.metadata(options, options.timeout, len(message)),
                 wait_for_ready=options.wait_for_ready,
             )
         except ValueError as error:

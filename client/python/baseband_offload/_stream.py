@@ -37,7 +37,7 @@ class Stream:
             self._call: Any = self._channel.method("stream_stream", SERVICE + rpc)(
                 self._messages(),
                 timeout=timeout,
-                metadata=channels.metadata(options),
+                metadata=channels.metadata(options, timeout),
                 wait_for_ready=options.wait_for_ready,
             )
         except ValueError as failure:

@@ -117,11 +117,12 @@ class AsyncClient(AsyncMethods):
 
         channels = self._calls.channels
         channel = channels.acquire()
+        left = max(0.0, deadline - time.monotonic())
         try:
             call = channel.method("unary_unary", method).future(
                 message,
-                timeout=max(0.0, deadline - time.monotonic()),
-                metadata=channels.metadata(options, len(message)),
+                timeout=left,
+                metadata=channels.metadata(options, left, len(message)),
                 wait_for_ready=options.wait_for_ready,
             )
             call.add_done_callback(tell)

@@ -53,6 +53,9 @@ Fields ValidFields(const std::string& path, Caller caller, Random& random) {
   if (OneIn(4, random)) {
     fields.push_back({"baseband-priority", OneOf({"high", "normal", "low"}, random)});
   }
+  if (OneIn(4, random)) {
+    fields.push_back({"baseband-timeout-us", absl::StrCat(random.Below(1'000'000))});
+  }
   if (OneIn(4, random)) {  // seldom the message's
     const int64_t bytes = OneIn(2, random) ? random.Below(300) : random.Below(64 << 20);
     fields.push_back({"baseband-request-bytes", absl::StrCat(bytes)});
@@ -105,6 +108,7 @@ std::string OddName(Random& random) {
                              "authorization",
                              "baseband-priority",
                              "baseband-request-bytes",
+                             "baseband-timeout-us",
                              "x-request-id",
                              "anything-bin",
                              "-bin",
