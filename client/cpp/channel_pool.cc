@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/cpp/target.h"
+#include "common/grpc/frames.h"
 #include "common/grpc/grpc_time.h"
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/create_channel.h"
@@ -18,8 +19,9 @@ namespace {
 // of it after the sum of both. The server takes a ping each 10 s.
 constexpr int kKeepaliveMs = 20000;
 constexpr int kKeepaliveTimeoutMs = 10000;
-// Of what the server sends: a large message in few frames (of 16 KiB unless it is said).
-constexpr int kMaxFrameBytes = 1 << 20;
+// The server sends so much of an answer without waiting until it is asked for what goes beyond the
+// first 64 KiB.
+constexpr int kUnaskedBytes = 4 << 20;
 // A server that is restarted is back within a second; the pauses between attempts to connect grow
 // by 1.6 each.
 constexpr int kFirstReconnectMs = 50;
@@ -34,6 +36,7 @@ grpc::ChannelArguments ToChannelArguments(const ClientOptions& options, const Ta
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxFrameBytes);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kUnaskedBytes);
   // Without a pool of its own a channel shares the connection of its equals.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetServiceConfigJSON(ServiceConfigJson(options, target.balanced));

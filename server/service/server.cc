@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/grpc/frames.h"
 #include "common/grpc/grpc_time.h"
 #include "kernels/base/periodic_thread.h"
 #include "kernels/base/status_macros.h"
@@ -35,8 +36,6 @@ constexpr int kListenersPerQueue = 64;
 constexpr absl::Duration kIdle = absl::Seconds(1);
 // In flight on one connection; clients queue the rest themselves.
 constexpr int kMaxStreamsPerConnection = 128;
-// Of what clients send: a large message in few frames (of 16 KiB unless it is said).
-constexpr int kMaxFrameBytes = 1 << 20;
 
 int NumThreads(const Config& config) {
   return config.grpc_threads > 0
