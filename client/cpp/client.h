@@ -82,6 +82,10 @@ struct ClientOptions {
   // priority, it is sent, of what is to be sent in about a second, a random choice of twice as many
   // as it accepted, and 10. The others end with RESOURCE_EXHAUSTED, "not sent: ...", and with what
   // its last refusal says of when to come back; they are attempts like those it refuses.
+  // Nor is what would be late: where more than one of twenty of a method, priority and timeout
+  // (within a factor of two) are, fewer of them are in flight at a time, one at least. The others
+  // wait while they have the time, the ones with most of it first, and end with DEADLINE_EXCEEDED,
+  // "not sent: ...". So do those of Submit streams with a timeout, without waiting.
   bool throttle = true;
 
   // Empty: in clear text. For TCP targets; a Unix socket needs none.

@@ -6,8 +6,10 @@
 namespace baseband::client {
 namespace {
 
-// How far the average follows each.
-constexpr double kFollow = 0.125;
+// It rises for a longer one, and falls for a shorter one, by so much of itself that both balance
+// where one of twenty is longer.
+constexpr double kLonger = 0.095;
+constexpr double kShorter = 0.005;
 
 // 8 classes an octave.
 int ClassOf(double value) { return static_cast<int>(std::floor(8 * std::log2(value))); }
@@ -22,7 +24,7 @@ void ResponseTimes::Add(const Kind& kind, absl::Duration time, absl::Time now) {
   Forget(now);
   const auto known = recent_.find(kind);
   if (known != recent_.end()) {
-    known->second += kFollow * (time - known->second);
+    known->second *= time > known->second ? 1.0 + kLonger : 1.0 - kShorter;
   } else if (recent_.size() < kMaxKinds) {
     recent_.emplace(kind, time);
   }

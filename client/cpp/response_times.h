@@ -12,9 +12,10 @@
 
 namespace baseband::client {
 
-// The time from sending to answer that those in time took on average, of late: what has less left
-// comes too late, most likely, and for nothing. It is forgotten after kMemory to twice that, for a
-// server may become faster.
+// The time from sending to answer that only one of twenty exceeded, of late: what has less left
+// comes too late more often, and for nothing. Where more is to be done than can be, what goes next
+// has always the least time left that is let go, and with the average half of it would be late. It
+// is forgotten after kMemory to twice that, for a server may become faster.
 // Pure: the caller says what time it is.
 class ResponseTimes {
  public:
@@ -26,7 +27,7 @@ class ResponseTimes {
   // `bytes` and `timeout` > 0.
   static Kind KindOf(int operation, int64_t bytes, absl::Duration timeout);
 
-  // A request was answered in time, `time` after it was sent.
+  // A request was answered, in time or not, `time` after it was sent.
   void Add(const Kind& kind, absl::Duration time, absl::Time now);
   // Zero: not known.
   absl::Duration Usual(const Kind& kind, absl::Time now);

@@ -65,6 +65,7 @@ SubmitCall::Outgoing SubmitCall::Number(SubmitItem item) {
   Outgoing outgoing;
   outgoing.id = ++last_id_;
   const absl::Duration timeout = item.deadline - SteadyNow();
+  outgoing.timeout = timeout;
   outgoing.throttled_as =
       ClientThrottle::KindOf(MethodOf(item.fields.request), PriorityOf(item.priority), timeout);
   if (timeout > absl::ZeroDuration() && timeout < absl::InfiniteDuration()) {
@@ -81,9 +82,10 @@ void SubmitCall::Accept(Outgoing outgoing) {
   if (open_.empty()) {
     heard_ = SteadyNow();
   }
-  open_.emplace(outgoing.id, Waiting{outgoing.item.fields.request, outgoing.item.fields.response,
-                                     std::move(outgoing.item.done), outgoing.item.deadline,
-                                     outgoing.kind, outgoing.throttled_as, absl::InfiniteFuture()});
+  open_.emplace(outgoing.id,
+                Waiting{outgoing.item.fields.request, outgoing.item.fields.response,
+                        std::move(outgoing.item.done), outgoing.item.deadline, outgoing.kind,
+                        outgoing.throttled_as, outgoing.timeout, absl::InfiniteFuture()});
   outgoing_.emplace(Place(outgoing.item.deadline, outgoing.id), std::move(outgoing));
   Watch();
 }
@@ -198,6 +200,12 @@ absl::optional<grpc::ByteBuffer> SubmitCall::TakeNext(bool* more) {
   return message;
 }
 
+void SubmitCall::TellThrottle(const Waiting& waiting, const absl::Status& outcome) {
+  if (waiting.timeout == absl::InfiniteDuration()) return;
+  throttle().OnEnd(waiting.throttled_as, outcome,
+                   absl::FDivDuration(SteadyNow() - waiting.sent, waiting.timeout));
+}
+
 void SubmitCall::OnHalfClosed() {
   heard_ = SteadyNow();
   Watch();
@@ -217,12 +225,9 @@ void SubmitCall::OnMessage(grpc::ByteBuffer message) {
       } else {
         waiting = std::move(found->second);
         given_up_ -= waiting.done == nullptr ? 1 : 0;
-        const bool was_late = waiting.done == nullptr;
-        throttle().OnEnd(waiting.throttled_as,
-                         was_late ? absl::DeadlineExceededError("") : answer->status);
-        if (answer->status.ok() && !was_late) {
-          times_.Add(waiting.kind, heard_ - waiting.sent, heard_);
-        }
+        const bool was_late = waiting.done == nullptr || heard_ > waiting.deadline;
+        TellThrottle(waiting, was_late ? absl::DeadlineExceededError("") : answer->status);
+        if (answer->status.ok()) times_.Add(waiting.kind, heard_ - waiting.sent, heard_);
         deadlines_.erase({waiting.deadline, answer->id});
         open_.erase(found);
       }
@@ -273,6 +278,9 @@ void SubmitCall::OnEnd(const absl::Status& result) {
   }
   const absl::Status lost = Lost(result);
   for (auto& [id, waiting] : open) {
+    if (waiting.sent < absl::InfiniteFuture()) {
+      TellThrottle(waiting, lost);
+    }
     if (waiting.done != nullptr) waiting.done(lost);
   }
   for (auto& [place, outgoing] : enqueued) {

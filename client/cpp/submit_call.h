@@ -50,6 +50,7 @@ class SubmitCall final : public BidiCall {
     absl::Time deadline;
     ResponseTimes::Kind kind;
     ClientThrottle::Kind throttled_as;
+    absl::Duration timeout;
     absl::Time sent;  // InfiniteFuture: not yet
   };
   struct Outgoing {
@@ -57,6 +58,7 @@ class SubmitCall final : public BidiCall {
     int64_t charged = 0;  // of the credits, at least what it takes; 0: not yet
     ResponseTimes::Kind kind;
     ClientThrottle::Kind throttled_as;
+    absl::Duration timeout;
     SubmitItem item;  // without `done` once it is charged
   };
   using Queue = std::map<Place, Outgoing>;
@@ -84,6 +86,8 @@ class SubmitCall final : public BidiCall {
   Priority PriorityOf(const absl::optional<Priority>& priority) const {
     return priority.value_or(options_.priority);
   }
+  // One that CheckHope let go has ended so.
+  void TellThrottle(const Waiting& waiting, const absl::Status& outcome);
   void Add(Outgoing outgoing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Accepts what there are credits for, to be called wherever that may have become more.
   void AcceptEnqueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -10,8 +10,8 @@ namespace baseband::client {
 
 UnaryCall::UnaryCall(CallSpec spec, ChannelPool* channels, grpc::CompletionQueue* queue, Done done)
     : spec_(std::move(spec)),
-      throttled_as_(ClientThrottle::KindOf(spec_.method, spec_.header.priority,
-                                           spec_.header.deadline - SteadyNow())),
+      timeout_(spec_.header.deadline - SteadyNow()),
+      throttled_as_(ClientThrottle::KindOf(spec_.method, spec_.header.priority, timeout_)),
       channels_(channels),
       queue_(queue),
       done_(std::move(done)),
@@ -35,6 +35,14 @@ void UnaryCall::Pause(absl::Duration pause) {
 
 void UnaryCall::StartAttempt() {
   pausing_ = false;
+  waiting_ = false;
+  const absl::Time wait_until =
+      channels_->throttle().Wait(throttled_as_, spec_.header.deadline, timeout_, weak_from_this());
+  if (wait_until > absl::InfinitePast()) {
+    waiting_ = true;
+    Pause(wait_until - SteadyNow());
+    return;
+  }
   ++attempts_;
   withheld_ = channels_->throttle().Admit(throttled_as_);
   if (!withheld_.ok()) {
@@ -42,6 +50,7 @@ void UnaryCall::StartAttempt() {
     alarm_.Set(queue_, SteadyNow(), new CallTag{shared_from_this()});
     return;
   }
+  sent_ = SteadyNow();
   attempt_ = std::make_unique<Attempt>(spec_.header, channels_, request_.Length());
   response_.Clear();
   status_ = grpc::Status();
@@ -52,6 +61,13 @@ void UnaryCall::StartAttempt() {
   if (cancelled_) {
     attempt_->Cancel();
   }
+}
+
+bool UnaryCall::OnRoom() {
+  absl::MutexLock lock(&mutex_);
+  if (!std::exchange(waiting_, false)) return false;
+  alarm_.Cancel();
+  return true;
 }
 
 void UnaryCall::Cancel() {
@@ -75,7 +91,11 @@ absl::Status UnaryCall::EndAttempt() {
                   : grpc::Status(grpc::StatusCode::INTERNAL, "the server sent OK and no answer");
   }
   absl::Status status = attempt_->Outcome(status_, cancelled_);
-  channels_->throttle().OnEnd(throttled_as_, status);
+  // An answer may come after its deadline: gRPC's timers go off a millisecond or two after it.
+  const absl::Time now = SteadyNow();
+  const bool was_late = status.ok() && now > spec_.header.deadline;
+  channels_->throttle().OnEnd(throttled_as_, was_late ? absl::DeadlineExceededError("") : status,
+                              absl::FDivDuration(now - sent_, timeout_));
   return status;
 }
 
@@ -140,6 +160,7 @@ void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
       result = spec_.failure;
     }
   }
+  channels_->throttle().TellWaiting(throttled_as_);
   const Done done = std::move(done_);
   done(std::move(result));
 }

@@ -37,7 +37,9 @@ struct CallSpec {
 // zero on, so that all of them may be over before a server is back.
 //
 // At any time at most one event of the call is outstanding. Thread-safe.
-class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<UnaryCall> {
+class UnaryCall final : public AsyncCall,
+                        public ClientThrottle::Waiter,
+                        public std::enable_shared_from_this<UnaryCall> {
  public:
   using Done = std::function<void(absl::StatusOr<grpc::ByteBuffer>)>;
 
@@ -48,6 +50,7 @@ class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<Un
   void Start();
   void Cancel() override;
   void OnEvent(int event, bool ok) override;
+  bool OnRoom() override;
 
  private:
   void StartAttempt() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -62,6 +65,7 @@ class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<Un
   absl::Duration RetryDelay(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const CallSpec spec_;
+  const absl::Duration timeout_;
   const ClientThrottle::Kind throttled_as_;
   ChannelPool* const channels_;
   grpc::CompletionQueue* const queue_;
@@ -70,8 +74,10 @@ class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<Un
   absl::Mutex mutex_;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool pausing_ ABSL_GUARDED_BY(mutex_) = false;  // the outstanding event is `alarm_`'s
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // and it pauses until there is room
   absl::Time patience_ ABSL_GUARDED_BY(mutex_);   // until then it waits for a connection
   int attempts_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Time sent_ ABSL_GUARDED_BY(mutex_);  // the last one
   grpc::ByteBuffer request_ ABSL_GUARDED_BY(mutex_);
   // Of the last attempt. Not OK: it was not sent, and the outstanding event is `alarm_`'s.
   absl::Status withheld_ ABSL_GUARDED_BY(mutex_);

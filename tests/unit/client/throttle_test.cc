@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <random>
 
 #include "absl/time/time.h"
 #include "client/cpp/submit_stream.h"
 #include "client/cpp/submit_wire.h"
 #include "gtest/gtest.h"
+#include "kernels/base/steady_time.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::client {
@@ -102,24 +104,6 @@ TEST(ThrottleTest, NoOtherErrorsCount) {
   }
 }
 
-TEST(ThrottleTest, WhereAQuarterIsInTimeNothingIsWithheld) {
-  Throttle throttle;
-  for (int i = 0; i < 1000; ++i) {
-    throttle.OnEnd(i % 4 == 0 ? absl::OkStatus() : absl::DeadlineExceededError(""), kStart);
-    EXPECT_TRUE(throttle.Admit(kMostUnlikely, kStart).ok());
-  }
-}
-
-TEST(ThrottleTest, WhatWouldMostLikelyBeLateIsLateAtOnce) {
-  Throttle throttle;
-  for (int i = 0; i < 10; ++i) throttle.OnEnd(absl::OkStatus(), kStart);
-  for (int i = 0; i < 40; ++i) throttle.OnEnd(Refusal(), kStart);
-  for (int i = 0; i < 50; ++i) throttle.OnEnd(absl::DeadlineExceededError(""), kStart);
-  EXPECT_THAT(throttle.Admit(kMostUnlikely, kStart),
-              StatusIs(absl::StatusCode::kDeadlineExceeded,
-                       "not sent: 50 of the last 100 such calls were late"));
-}
-
 TEST(ThrottleTest, WhatIsWithheldSaysWhyAndWhenToComeBack) {
   Throttle throttle;
   for (int i = 0; i < 10; ++i) throttle.OnEnd(absl::OkStatus(), kStart);
@@ -131,28 +115,115 @@ TEST(ThrottleTest, WhatIsWithheldSaysWhyAndWhenToComeBack) {
   EXPECT_EQ(RetryAfter(status), absl::Milliseconds(25));
 }
 
+ClientThrottle::Kind KindWithin(absl::Duration timeout) {
+  return ClientThrottle::KindOf("Decode", Priority::kNormal, timeout);
+}
+
+// So many calls of `kind` at a time, all of which end as late; how many were sent.
+int SendInVain(int calls, const ClientThrottle::Kind& kind, ClientThrottle* throttle) {
+  int sent = 0;
+  for (int i = 0; i < calls; ++i) sent += throttle->Admit(kind).ok() ? 1 : 0;
+  for (int i = 0; i < sent; ++i) throttle->OnEnd(kind, absl::DeadlineExceededError(""), 1.0);
+  return sent;
+}
+
+TEST(ClientThrottleTest, WhereCallsAreLateFewerAreInFlight) {
+  ClientThrottle throttle(/*on=*/true);
+  const auto kind = KindWithin(absl::Milliseconds(2));
+  for (int i = 0; i < 100; ++i) SendInVain(100, kind, &throttle);
+  EXPECT_TRUE(throttle.Admit(kind).ok());
+  EXPECT_THAT(throttle.Admit(kind),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       "not sent: 1 such calls are in flight, and with more of them too many are "
+                       "late"));
+}
+
 TEST(ClientThrottleTest, CallsThatHaveMoreTimeAreSent) {
   ClientThrottle throttle(/*on=*/true);
-  const auto kind = [](absl::Duration timeout) {
-    return ClientThrottle::KindOf("Decode", Priority::kNormal, timeout);
-  };
-  for (int i = 0; i < 10'000; ++i) {
-    throttle.OnEnd(kind(absl::Milliseconds(1)), absl::DeadlineExceededError(""));
-  }
-  int sent = 0;
-  for (int i = 0; i < 100; ++i) sent += throttle.Admit(kind(absl::Milliseconds(1))).ok() ? 1 : 0;
-  EXPECT_LT(sent, 20);
+  for (int i = 0; i < 100; ++i) SendInVain(100, KindWithin(absl::Milliseconds(1)), &throttle);
+  EXPECT_LT(SendInVain(100, KindWithin(absl::Milliseconds(1)), &throttle), 5);
   for (int i = 0; i < 100; ++i) {
-    EXPECT_TRUE(throttle.Admit(kind(absl::Seconds(1))).ok());
-    EXPECT_TRUE(throttle.Admit(kind(absl::InfiniteDuration())).ok());
+    EXPECT_TRUE(throttle.Admit(KindWithin(absl::Seconds(1))).ok());
+    EXPECT_TRUE(throttle.Admit(KindWithin(absl::InfiniteDuration())).ok());
   }
 }
 
-TEST(ThrottleTest, RefusalsAreForgotten) {
-  Throttle throttle;
-  for (int i = 0; i < 10'000; ++i) throttle.OnEnd(Refusal(), kStart);
-  EXPECT_FALSE(throttle.Admit(kMostUnlikely, kStart + absl::Seconds(1)).ok());
-  EXPECT_TRUE(throttle.Admit(kMostUnlikely, kStart + 10 * Throttle::kMemory).ok());
+class NotedWaiter final : public ClientThrottle::Waiter {
+ public:
+  bool OnRoom() override {
+    ++told;
+    return waits;
+  }
+  int told = 0;
+  bool waits = true;
+};
+
+// One call of this kind is in flight, and no other may be.
+class WaitTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (int i = 0; i < 100; ++i) SendInVain(100, kind_, &throttle_);
+    for (int i = 0; i < 10; ++i) EndOneOf(throttle_.Admit(kind_));
+    ASSERT_TRUE(throttle_.Admit(kind_).ok());
+  }
+  absl::Time Wait(const std::shared_ptr<NotedWaiter>& waiter, absl::Duration left) {
+    return throttle_.Wait(kind_, SteadyNow() + left, kTimeout, waiter);
+  }
+  void EndOneOf(const absl::Status& admitted) {
+    ASSERT_TRUE(admitted.ok());
+    throttle_.OnEnd(kind_, absl::OkStatus(), 0.1);
+    throttle_.TellWaiting(kind_);
+  }
+  void EndOne() { EndOneOf(absl::OkStatus()); }
+
+  static constexpr absl::Duration kTimeout = absl::Hours(1);
+  const ClientThrottle::Kind kind_ = KindWithin(kTimeout);
+  ClientThrottle throttle_{/*on=*/true};
+};
+
+TEST_F(WaitTest, OneWaitsUntilThereIsRoomWhoHasMostTimeFirst) {
+  const auto less = std::make_shared<NotedWaiter>();
+  const auto more = std::make_shared<NotedWaiter>();
+  EXPECT_GT(Wait(less, kTimeout - absl::Minutes(1)), SteadyNow());
+  EXPECT_GT(Wait(more, kTimeout), SteadyNow());
+  throttle_.TellWaiting(kind_);
+  EXPECT_EQ(less->told + more->told, 0);
+  EndOne();
+  EXPECT_EQ(more->told, 1);
+  EXPECT_EQ(less->told, 0);
+  EndOneOf(throttle_.Admit(kind_));
+  EXPECT_EQ(more->told, 1);
+  EXPECT_EQ(less->told, 1);
+}
+
+TEST_F(WaitTest, WhoIsGoneOrWaitsNoMoreIsPassedOver) {
+  const auto waits = std::make_shared<NotedWaiter>();
+  const auto has_ended = std::make_shared<NotedWaiter>();
+  has_ended->waits = false;
+  Wait(waits, kTimeout - absl::Minutes(1));
+  Wait(has_ended, kTimeout);
+  Wait(std::make_shared<NotedWaiter>(), kTimeout);
+  EndOne();
+  EXPECT_EQ(waits->told, 1);
+}
+
+// Lately nearly all took all of it.
+TEST_F(WaitTest, WhoHasNotTheTimeThatCallsUsuallyTakeDoesNotWait) {
+  const auto waiter = std::make_shared<NotedWaiter>();
+  EXPECT_EQ(Wait(waiter, kTimeout / 2), absl::InfinitePast());
+  EndOne();
+  EXPECT_EQ(waiter->told, 0);
+}
+
+TEST_F(WaitTest, WhereThereIsRoomNobodyWaits) {
+  EndOne();
+  EXPECT_EQ(Wait(std::make_shared<NotedWaiter>(), kTimeout), absl::InfinitePast());
+}
+
+TEST(ClientThrottleTest, SwitchedOffItSendsAll) {
+  ClientThrottle throttle(/*on=*/false);
+  const auto kind = KindWithin(absl::Milliseconds(1));
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(SendInVain(100, kind, &throttle), 100);
 }
 
 }  // namespace
