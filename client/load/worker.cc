@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "client/load/worker_call.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
@@ -256,9 +257,17 @@ void Worker::ReceiveAll() {
 void Worker::OnEnd(const Call& call) {
   Count(call);
   if (spec_.pace.kind == Pace::Kind::kClosed && !stopped_) {
-    Send(Draw(), NowNs());
+    if (absl::StartsWith(call.status.message(), "not sent: ")) {
+      SendLater();
+    } else {
+      Send(Draw(), NowNs());
+    }
     return;
   }
+  LeaveRoom();
+}
+
+void Worker::LeaveRoom() {
   absl::MutexLock lock(&mutex_);
   --in_flight_;
   room_.NotifyAll();

@@ -100,6 +100,10 @@ class Worker {
   std::shared_ptr<client::SubmitCall> NewStream();  // not started yet
   void CloseStreams();
   void Skip(size_t workload, int64_t due_ns);
+  // In a closed loop, in place of one that the client did not send: who sent another at once would
+  // do nothing but that.
+  void SendLater();
+  void LeaveRoom();
   // Counts the call, and in a closed loop sends another.
   void OnEnd(const Call& call);
   void Count(const Call& call);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "client/cpp/delayed_run.h"
 #include "client/cpp/shared_bulk.h"
 #include "client/cpp/unary_call.h"
 #include "client/load/worker.h"
@@ -14,6 +15,7 @@ namespace baseband::load {
 namespace {
 
 constexpr size_t kLeastTracked = 1024;
+constexpr absl::Duration kUnsentPause = absl::Milliseconds(5);
 
 // A call that failed before it was sent hears so later, on the queue's thread, as any other.
 class FailedCall final : public client::AsyncCall {
@@ -61,6 +63,17 @@ void Worker::SendUnary(std::unique_ptr<Call> sent, int64_t deadline_ns) {
                                                         WhenDone(std::move(sent)));
   Track(call);
   call->Start();
+}
+
+void Worker::SendLater() {
+  const auto then = [this](bool) {
+    if (stopped_) {
+      LeaveRoom();
+    } else {
+      Send(Draw(), NowNs());
+    }
+  };
+  std::make_shared<client::DelayedRun>(kUnsentPause, &channels_, &queue_, then, [] {})->Start();
 }
 
 void Worker::Track(const std::shared_ptr<client::AsyncCall>& call) {
