@@ -76,6 +76,7 @@ std::weak_ptr<AsyncCall> CallRunner::StartUnary(CallSpec spec, UnaryCall::Done d
 
 int CallRunner::CountStripes(int64_t payload_bytes) const {
   if (stripe_from_bytes_ == 0 || payload_bytes < stripe_from_bytes_) return 1;
+  if (channels_.throttle().is_limiting()) return 1;  // parts would take each other's place
   const int64_t most = payload_bytes / (stripe_from_bytes_ / 2);
   return static_cast<int>(std::min<int64_t>(most, channels_.CountIdle()));
 }

@@ -20,7 +20,7 @@ namespace {
 constexpr int kKeepaliveMs = 20000;
 constexpr int kKeepaliveTimeoutMs = 10000;
 // The server sends so much of an answer without waiting until it is asked for what goes beyond the
-// first 64 KiB.
+// first 64 KiB; but where gRPC estimates the window itself, to other hosts.
 constexpr int kUnaskedBytes = 4 << 20;
 // A server that is restarted is back within a second; the pauses between attempts to connect grow
 // by 1.6 each.

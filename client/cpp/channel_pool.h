@@ -51,6 +51,7 @@ class ChannelPool {
 
   SteadyTimer* timer() { return &timer_; }
   ClientThrottle& throttle() { return throttle_; }
+  const ClientThrottle& throttle() const { return throttle_; }
 
   // Whether the target does not say that it stands for several.
   bool is_one_server() const { return is_one_server_; }

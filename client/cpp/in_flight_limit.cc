@@ -1,6 +1,7 @@
 #include "client/cpp/in_flight_limit.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace baseband::client {
 namespace {
@@ -8,58 +9,84 @@ namespace {
 constexpr double kMostFall = 0.5;
 constexpr double kRise = 0.05;
 constexpr double kLeastRise = 0.25;
-// Who takes more of its time than this even when it is quickest is not late for others.
-constexpr double kQuick = 0.75;
+// Of one or two in flight fewer tell enough.
+constexpr double kFew = 2.0;
+constexpr int kFewEnds = 8;
+// It was in vain if this part of those that were late before are so still, so many times in a row.
+constexpr double kInVain = 0.5;
+constexpr int kInRow = 3;
+constexpr absl::Duration kMostQuiet = absl::Minutes(10);
 // usual() rises for who exceeds it, and falls for who does not, by so much of itself that both
 // balance where one of ten does.
 constexpr double kUsualRise = 0.045;
 constexpr double kUsualFall = 0.005;
-constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
 }  // namespace
+
+double InFlightLimit::Room(absl::Time now) {
+  if (is_limited() && now - last_late_ >= kMemory) Lift();
+  return std::max(0.0, std::floor(limit_ - in_flight_));
+}
 
 void InFlightLimit::OnSend() { most_ = std::max(most_, ++in_flight_); }
 
 void InFlightLimit::OnEnd(End end, double timeouts, absl::Time now) {
   --in_flight_;
-  Forget(now);
-  if (end == End::kInTime) least_ = std::min(least_, timeouts);
-  if (end != End::kOtherwise) LearnUsual(timeouts);
+  if (end != End::kOtherwise) {
+    if (usual_ == 0.0) usual_ = timeouts;
+    usual_ *= timeouts > usual_ ? 1.0 + kUsualRise : 1.0 - kUsualFall;
+  }
+  if (end == End::kLate) last_late_ = now;
   if (let_off_ > 0) {
     --let_off_;
     return;
   }
   if (end == End::kOtherwise) return;
   ++(end == End::kInTime ? in_time_ : late_);
-  if (end == End::kLate) last_late_ = now;
   if (in_time_ + late_ >= ends_) Adapt(now);
-}
-
-void InFlightLimit::LearnUsual(double timeouts) {
-  if (usual_ == 0.0) usual_ = timeouts;
-  usual_ *= timeouts > usual_ ? 1.0 + kUsualRise : 1.0 - kUsualFall;
 }
 
 void InFlightLimit::Adapt(absl::Time now) {
   const double late = static_cast<double>(late_) / (in_time_ + late_);
-  const double least = std::min(least_, least_before_);
-  if (late > kLate && (least <= kQuick || least == kUnknown)) {
-    limit_ = std::max(1.0, std::min<double>(limit_, most_) * (1.0 - std::min(late, kMostFall)));
-    let_off_ = in_flight_;
-  } else if (2.0 * most_ >= limit_) {
-    limit_ += std::max(kLeastRise, limit_ * (now - last_late_ < kMemory ? kRise : 1.0));
+  if (now < quiet_until_) {
+    // Half as many are in time as with the limit: it was not in vain.
+    in_row_ = 1.0 - late < (1.0 - late_in_vain_) / 2.0 ? in_row_ + 1 : 0;
+    if (in_row_ == kInRow) {
+      in_row_ = 0;
+      quiet_until_ = now;
+      never_in_vain_until_ = now + kMemory;
+      limit_ = kFew;
+      let_off_ = in_flight_;
+    }
+  } else if (late > kLate) {
+    if (!is_limited()) late_before_ = late;
+    const bool is_in_vain =
+        limit_ <= kFew && late > kInVain * late_before_ && now >= never_in_vain_until_;
+    in_row_ = is_in_vain ? in_row_ + 1 : 0;
+    late_in_vain_ = in_row_ > 1 ? late_in_vain_ + late / kInRow : late / kInRow;
+    if (in_row_ == kInRow) {
+      Lift();
+      quiet_until_ = now + quiet_;
+      quiet_ = std::min(2 * quiet_, kMostQuiet);
+    } else {
+      limit_ = std::max(1.0, std::min<double>(limit_, most_) * (1.0 - std::min(late, kMostFall)));
+      let_off_ = in_flight_;
+    }
+  } else if (is_limited()) {
+    if (2.0 * most_ >= limit_) limit_ += std::max(kLeastRise, kRise * limit_);
+    if (limit_ > kFew) quiet_ = kLeastQuiet;
+    in_row_ = 0;
   }
   in_time_ = 0;
   late_ = 0;
   most_ = in_flight_;
-  ends_ = std::max(kLeastEnds, in_flight_);
+  ends_ = std::max(limit_ <= kFew ? kFewEnds : kLeastEnds, in_flight_);
 }
 
-void InFlightLimit::Forget(absl::Time now) {
-  if (now < end_) return;
-  least_before_ = now < end_ + kMemory ? least_ : kUnknown;
-  least_ = kUnknown;
-  end_ = now + kMemory;
+void InFlightLimit::Lift() {
+  limit_ = kNone;
+  let_off_ = 0;
+  in_row_ = 0;
 }
 
 }  // namespace baseband::client

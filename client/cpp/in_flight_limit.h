@@ -3,32 +3,36 @@
 #ifndef BASEBAND_CLIENT_CPP_IN_FLIGHT_LIMIT_H_
 #define BASEBAND_CLIENT_CPP_IN_FLIGHT_LIMIT_H_
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
 
 #include "absl/time/time.h"
 
 namespace baseband::client {
 
-// Of calls of one kind. No limit until some are late; then, after each kLeastEnds calls, or as many
-// as are in flight, it falls by the part of them that was late if that was more than kLate, and
-// else rises slowly, if it is used; once none was late for kMemory, it doubles. So a client sends
-// no more at a time than the way to the server, the server and the way back can do within the time
-// that calls have: a sender's window, as TCP has one. Where even the quickest call takes most of
-// its time, few in flight are as late as many, and it does not fall. Pure: the caller says what
-// time it is, which never goes back.
+// Of calls of one kind. There is no limit until some are late, nor once none was for kMemory.
+// Otherwise, after each kLeastEnds calls, or as many as are in flight, it falls by the part of them
+// that was late if that was more than kLate, and else rises slowly, if it is used. So a client
+// sends no more at a time than the way to the server, the server and the way back can do within the
+// time that calls have: a sender's window, as TCP has one. Where hardly fewer are late of one or
+// two in flight than of many, it was not for their number: there is no limit for kLeastQuiet, and
+// twice as long each time that this is so; unless it turns out that then more are.
+// Pure: the caller says what time it is, which never goes back.
 class InFlightLimit {
  public:
   static constexpr int kLeastEnds = 20;
   static constexpr double kLate = 0.05;
   static constexpr absl::Duration kMemory = absl::Seconds(10);
+  static constexpr absl::Duration kLeastQuiet = absl::Seconds(2);
 
-  // How many more may be in flight.
-  double room() const { return std::floor(limit_ - in_flight_); }
-  bool HasRoom() const { return room() >= 1.0; }
-  // The part of its timeout that one of ten calls exceeds.
-  double usual() const { return usual_; }
+  // How many more may be in flight; infinity: any number.
+  double Room(absl::Time now);
   int in_flight() const { return in_flight_; }
+  bool is_limited() const { return limit_ < kNone; }
+  // The part of its timeout that one of ten calls exceeds, or kMostUsual: who has just begun has
+  // enough.
+  static constexpr double kMostUsual = 0.9;
+  double usual() const { return std::min(usual_, kMostUsual); }
 
   void OnSend();
   // One that was sent has ended, after so many times its timeout.
@@ -36,24 +40,28 @@ class InFlightLimit {
   void OnEnd(End end, double timeouts, absl::Time now);
 
  private:
-  void LearnUsual(double timeouts);
-  void Adapt(absl::Time now);
-  // Forgets what is older than kMemory to twice that.
-  void Forget(absl::Time now);
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
 
+  void Adapt(absl::Time now);
+  void Lift();
+
+  double limit_ = kNone;
   int in_flight_ = 0;
-  int most_ = 0;  // in flight since the last change
-  double limit_ = std::numeric_limits<double>::infinity();
-  int in_time_ = 0;  // since then, as is
+  // Since the last change:
+  int most_ = 0;  // in flight
+  int in_time_ = 0;
   int late_ = 0;
-  int ends_ = kLeastEnds;  // until the next
-  absl::Time last_late_ = absl::InfinitePast();
+  int ends_ = kLeastEnds;  // until the next one
+  int let_off_ = 0;        // sent before it fell: they say nothing new
   double usual_ = 0.0;
-  int let_off_ = 0;  // sent before it fell: they say nothing new
-  // The least part of its timeout that a call took.
-  double least_ = std::numeric_limits<double>::infinity();
-  double least_before_ = std::numeric_limits<double>::infinity();
-  absl::Time end_ = absl::InfinitePast();  // of what least_ holds
+  // The part that was late without a limit, and when that was lifted for it was in vain.
+  double late_before_ = 0.0;
+  double late_in_vain_ = 0.0;
+  absl::Time last_late_ = absl::InfinitePast();
+  absl::Time quiet_until_ = absl::InfinitePast();
+  absl::Time never_in_vain_until_ = absl::InfinitePast();
+  int in_row_ = 0;                      // changes that showed that it is in vain, or was not
+  absl::Duration quiet_ = kLeastQuiet;  // the next time that it is in vain
 };
 
 }  // namespace baseband::client

@@ -1,5 +1,6 @@
 #include "client/cpp/response_times.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -20,14 +21,17 @@ ResponseTimes::Kind ResponseTimes::KindOf(int operation, int64_t bytes, absl::Du
   return {operation, ClassOf(static_cast<double>(bytes)), ClassOf(absl::ToDoubleSeconds(timeout))};
 }
 
-void ResponseTimes::Add(const Kind& kind, absl::Duration time, absl::Time now) {
-  Forget(now);
-  const auto known = recent_.find(kind);
-  if (known != recent_.end()) {
-    known->second *= time > known->second ? 1.0 + kLonger : 1.0 - kShorter;
-  } else if (recent_.size() < kMaxKinds) {
-    recent_.emplace(kind, time);
-  }
+void ResponseTimes::Add(const Kind& kind, absl::Duration time, absl::Duration timeout,
+                        absl::Time now) {
+  const absl::Duration most = kMost * timeout;
+  const absl::Duration known = Usual(kind, now);
+  const bool is_new = known == absl::ZeroDuration();
+  if (is_new && time >= most) return;
+  const auto place = recent_.find(kind);
+  if (place == recent_.end() && recent_.size() >= kMaxKinds) return;
+  const absl::Duration usual =
+      is_new ? time : std::min(most, known * (time > known ? 1.0 + kLonger : 1.0 - kShorter));
+  recent_[kind] = usual;
 }
 
 absl::Duration ResponseTimes::Usual(const Kind& kind, absl::Time now) {

@@ -27,8 +27,11 @@ class ResponseTimes {
   // `bytes` and `timeout` > 0.
   static Kind KindOf(int operation, int64_t bytes, absl::Duration timeout);
 
-  // A request was answered, in time or not, `time` after it was sent.
-  void Add(const Kind& kind, absl::Duration time, absl::Time now);
+  // A request with a timeout > 0 was answered, in time or not, `time` after it was sent. Of a kind
+  // that is not known one that took kMost of its timeout or more says nothing, and no more than
+  // that is Usual: who has just begun has enough.
+  static constexpr double kMost = 0.9;
+  void Add(const Kind& kind, absl::Duration time, absl::Duration timeout, absl::Time now);
   // Zero: not known.
   absl::Duration Usual(const Kind& kind, absl::Time now);
 

@@ -170,7 +170,7 @@ absl::Status SubmitCall::CheckHope(const Outgoing& outgoing) {
   if (server_has_others && outgoing.item.deadline - now < times_.Usual(outgoing.kind, now)) {
     return absl::DeadlineExceededError("not sent: too little was left of the request's timeout");
   }
-  return throttle().Admit(outgoing.throttled_as);
+  return throttle().Admit(outgoing.throttled_as, outgoing.item.deadline, outgoing.timeout).status;
 }
 
 absl::optional<grpc::ByteBuffer> SubmitCall::TakeNext(bool* more) {
@@ -227,7 +227,9 @@ void SubmitCall::OnMessage(grpc::ByteBuffer message) {
         given_up_ -= waiting.done == nullptr ? 1 : 0;
         const bool was_late = waiting.done == nullptr || heard_ > waiting.deadline;
         TellThrottle(waiting, was_late ? absl::DeadlineExceededError("") : answer->status);
-        if (answer->status.ok()) times_.Add(waiting.kind, heard_ - waiting.sent, heard_);
+        if (answer->status.ok()) {
+          times_.Add(waiting.kind, heard_ - waiting.sent, waiting.timeout, heard_);
+        }
         deadlines_.erase({waiting.deadline, answer->id});
         open_.erase(found);
       }
@@ -279,7 +281,7 @@ void SubmitCall::OnEnd(const absl::Status& result) {
   const absl::Status lost = Lost(result);
   for (auto& [id, waiting] : open) {
     if (waiting.sent < absl::InfiniteFuture()) {
-      TellThrottle(waiting, lost);
+      { TellThrottle(waiting, waiting.done == nullptr ? absl::DeadlineExceededError("") : lost); }
     }
     if (waiting.done != nullptr) waiting.done(lost);
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/submit_stream.h"
@@ -16,6 +17,14 @@ namespace {
 
 bool IsRefusedForLoad(const absl::Status& outcome) {
   return absl::IsResourceExhausted(outcome) && RetryAfter(outcome) > absl::ZeroDuration();
+}
+
+// A deadline is as good as passed after so much of its time: clocks and timers are not exact.
+constexpr double kNearlyAll = 0.9;
+
+// Whether `left` is too little to send one: it would take the place of another.
+bool IsTooLate(const InFlightLimit& limit, absl::Duration left, absl::Duration timeout) {
+  return limit.is_limited() && left < limit.usual() * timeout;
 }
 
 int64_t RoundUp(double count) { return static_cast<int64_t>(std::ceil(count)); }
@@ -60,51 +69,28 @@ ClientThrottle::Kind ClientThrottle::KindOf(std::string method, Priority priorit
   return {std::move(method), priority, std::ilogb(us)};
 }
 
-absl::Status ClientThrottle::Admit(const Kind& kind) {
-  if (!on_) return absl::OkStatus();
+ClientThrottle::Admission ClientThrottle::Admit(const Kind& kind, absl::Time deadline,
+                                                absl::Duration timeout,
+                                                std::weak_ptr<Waiter> waiter) {
+  if (!on_) return {};
   const absl::MutexLock lock(&mutex_);
   Calls& calls = calls_[kind];
-  if (!calls.in_flight.HasRoom()) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("not sent: ", calls.in_flight.in_flight(),
-                     " such calls are in flight, and with more of them too many are late"));
+  const absl::Time now = SteadyNow();
+  if (calls.in_flight.Room(now) < 1.0 || IsTooLate(calls.in_flight, deadline - now, timeout)) {
+    const absl::Time last = deadline - std::min(calls.in_flight.usual(), 0.5) * timeout;
+    if (waiter.expired() || last <= now) {
+      return {absl::DeadlineExceededError(
+          absl::StrCat("not sent: ", calls.in_flight.in_flight(),
+                       " such calls are in flight, and with more of them too many are late"))};
+    }
+    calls.waiting.emplace(deadline, Waiting{timeout, std::move(waiter)});
+    if (calls.waiting.size() > kMostWaiting) calls.waiting.erase(calls.waiting.begin());
+    return {absl::OkStatus(), last};
   }
   const double draw = std::uniform_real_distribution<double>(0, 1)(random_);
-  absl::Status status = calls.throttle.Admit(draw, SteadyNow());
+  absl::Status status = calls.throttle.Admit(draw, now);
   if (status.ok()) calls.in_flight.OnSend();
-  return status;
-}
-
-absl::Time ClientThrottle::Wait(const Kind& kind, absl::Time deadline, absl::Duration timeout,
-                                std::weak_ptr<Waiter> waiter) {
-  if (!on_) return absl::InfinitePast();
-  const absl::MutexLock lock(&mutex_);
-  Calls& calls = calls_[kind];
-  if (calls.in_flight.HasRoom()) return absl::InfinitePast();
-  const absl::Time now = SteadyNow();
-  calls.waiting.erase(calls.waiting.begin(), calls.waiting.upper_bound(now));
-  const absl::Time last = deadline - calls.in_flight.usual() * timeout;
-  if (last <= now || calls.waiting.size() >= kMostWaiting) return absl::InfinitePast();
-  calls.waiting.emplace(deadline, std::move(waiter));
-  return last;
-}
-
-void ClientThrottle::TellWaiting(const Kind& kind) {
-  if (!on_) return;
-  // Who is told may take a while until he asks.
-  for (double told = 0.0;;) {
-    std::weak_ptr<Waiter> next;
-    {
-      const absl::MutexLock lock(&mutex_);
-      Calls& calls = calls_[kind];
-      if (calls.waiting.empty() || calls.in_flight.room() < told + 1.0) return;
-      const auto last = std::prev(calls.waiting.end());
-      next = std::move(last->second);
-      calls.waiting.erase(last);
-    }
-    const std::shared_ptr<Waiter> waiter = next.lock();
-    if (waiter != nullptr && waiter->OnRoom()) ++told;
-  }
+  return {std::move(status)};
 }
 
 void ClientThrottle::OnEnd(const Kind& kind, const absl::Status& outcome, double timeouts) {
@@ -114,10 +100,42 @@ void ClientThrottle::OnEnd(const Kind& kind, const absl::Status& outcome, double
   Calls& calls = calls_[kind];
   const absl::Time now = SteadyNow();
   calls.throttle.OnEnd(outcome, now);
-  const End end = outcome.ok()                        ? End::kInTime
-                  : absl::IsDeadlineExceeded(outcome) ? End::kLate
-                                                      : End::kOtherwise;
-  calls.in_flight.OnEnd(end, timeouts, now);
+  // What ends so before its deadline was refused.
+  const bool is_late = absl::IsDeadlineExceeded(outcome) && timeouts > kNearlyAll;
+  calls.in_flight.OnEnd(outcome.ok() ? End::kInTime
+                        : is_late    ? End::kLate
+                                     : End::kOtherwise,
+                        timeouts, now);
+}
+
+void ClientThrottle::TellWaiting(const Kind& kind) {
+  std::vector<std::weak_ptr<Waiter>> next;
+  {
+    if (!on_) return;
+    const absl::MutexLock lock(&mutex_);
+    Calls& calls = calls_[kind];
+    const absl::Time now = SteadyNow();
+    // Who is told may take a while until he asks.
+    double room = calls.in_flight.Room(now);
+    for (; room >= 1.0 && !calls.waiting.empty(); room -= 1.0) {
+      const auto last = std::prev(calls.waiting.end());
+      if (IsTooLate(calls.in_flight, last->first - now, last->second.timeout)) break;
+      next.push_back(std::move(last->second.waiter));
+      calls.waiting.erase(last);
+    }
+  }
+  bool passes_on = false;
+  for (const std::weak_ptr<Waiter>& one : next) {
+    const std::shared_ptr<Waiter> waiter = one.lock();
+    if (waiter == nullptr || !waiter->OnRoom()) passes_on = true;
+  }
+  if (passes_on) TellWaiting(kind);
+}
+
+bool ClientThrottle::is_limiting() const {
+  const absl::MutexLock lock(&mutex_);
+  return std::any_of(calls_.begin(), calls_.end(),
+                     [](const auto& calls) { return calls.second.in_flight.is_limited(); });
 }
 
 }  // namespace baseband::client

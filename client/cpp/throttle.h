@@ -52,13 +52,14 @@ class Throttle {
 // two, are the same: what comes too late for one may come in time for another. Thread-safe.
 class ClientThrottle {
  public:
-  static constexpr size_t kMostWaiting = 4096;  // of a kind
+  // Of a kind; for one more he fails who has least time.
+  static constexpr size_t kMostWaiting = 4096;
 
   // Who waits until fewer of his kind are in flight.
   class Waiter {
    public:
     virtual ~Waiter() = default;
-    // There may be room: whether he still waited. On any thread, without locks.
+    // There may be room: whether he still waited, and asks again. On any thread, without locks.
     virtual bool OnRoom() = 0;
   };
 
@@ -68,31 +69,44 @@ class ClientThrottle {
   using Kind = std::tuple<std::string, Priority, int>;
   static Kind KindOf(std::string method, Priority priority, absl::Duration timeout);
 
-  // Whether a call is sent: if it is, OnEnd must follow. If not, it ends so: as Throttle says, or
-  // DeadlineExceeded, for with one more in flight too many would be late.
-  absl::Status Admit(const Kind& kind);
-  // It has ended with `outcome`, OK only if in time, after so many times its timeout. TellWaiting,
-  // holding no lock, is to follow.
-  void OnEnd(const Kind& kind, const absl::Status& outcome, double timeouts);
+  // Whether a call is sent: then OnEnd must follow. If not, and `wait_until` is not past, it waits
+  // for room in flight: its `waiter` is to ask again when he is told, or at that time. Else it ends
+  // with `status`: as Throttle says, or DeadlineExceeded, for with one more in flight too many
+  // would be late.
+  struct Admission {
+    absl::Status status;
+    absl::Time wait_until = absl::InfinitePast();
 
-  // Where there is no room for one more in flight it may wait for that: `waiter` is told when there
-  // may be, for him to ask again; at the time that is returned there is none any more. Past: it
-  // does not wait, for there is room, or its time would be too short then.
-  absl::Time Wait(const Kind& kind, absl::Time deadline, absl::Duration timeout,
-                  std::weak_ptr<Waiter> waiter);
-  // Of those that wait as many are told as there is room for, the ones with most time first: where
-  // not all can be in time, they are most likely to be.
+    bool waits() const { return wait_until > absl::InfinitePast(); }
+  };
+  // Without a waiter it does not wait. Else until it has no more time left than calls usually take,
+  // and for half of its timeout at least: who makes another call for each that fails would do
+  // nothing but that.
+  Admission Admit(const Kind& kind, absl::Time deadline = absl::InfiniteFuture(),
+                  absl::Duration timeout = absl::InfiniteDuration(),
+                  std::weak_ptr<Waiter> waiter = {});
+  // It has ended with `outcome`, OK only if in time, after so many times its timeout. Where there
+  // are waiters of this kind TellWaiting, holding no lock, is to follow.
+  void OnEnd(const Kind& kind, const absl::Status& outcome, double timeouts);
+  // Tells as many as there is room for, of those who have the time that calls usually take, and who
+  // have most of it first: where not all can be in time, they are most likely to be.
   void TellWaiting(const Kind& kind);
+  // Whether there is a limit for some kind now.
+  bool is_limiting() const;
 
  private:
+  struct Waiting {
+    absl::Duration timeout;
+    std::weak_ptr<Waiter> waiter;
+  };
   struct Calls {
     Throttle throttle;
     InFlightLimit in_flight;
-    std::multimap<absl::Time, std::weak_ptr<Waiter>> waiting;  // by deadline
+    std::multimap<absl::Time, Waiting> waiting;  // by deadline
   };
 
   const bool on_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::minstd_rand random_ ABSL_GUARDED_BY(mutex_){std::random_device()()};
   std::map<Kind, Calls> calls_ ABSL_GUARDED_BY(mutex_);
 };

@@ -35,16 +35,15 @@ void UnaryCall::Pause(absl::Duration pause) {
 
 void UnaryCall::StartAttempt() {
   pausing_ = false;
-  waiting_ = false;
-  const absl::Time wait_until =
-      channels_->throttle().Wait(throttled_as_, spec_.header.deadline, timeout_, weak_from_this());
-  if (wait_until > absl::InfinitePast()) {
+  ClientThrottle::Admission admission =
+      channels_->throttle().Admit(throttled_as_, spec_.header.deadline, timeout_, weak_from_this());
+  if (admission.waits() && !cancelled_) {
     waiting_ = true;
-    Pause(wait_until - SteadyNow());
+    Pause(admission.wait_until - SteadyNow());
     return;
   }
   ++attempts_;
-  withheld_ = channels_->throttle().Admit(throttled_as_);
+  withheld_ = admission.waits() ? absl::CancelledError("cancelled") : std::move(admission.status);
   if (!withheld_.ok()) {
     attempt_ = nullptr;
     alarm_.Set(queue_, SteadyNow(), new CallTag{shared_from_this()});
@@ -128,39 +127,44 @@ bool UnaryCall::StartInstead(const absl::Status& status) {
   return true;
 }
 
-void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
-  absl::StatusOr<grpc::ByteBuffer> result =
-      absl::CancelledError("cancelled while waiting to retry");
-  {
-    absl::MutexLock lock(&mutex_);
-    if (pausing_ && !cancelled_) {
-      const absl::Duration left = std::min(patience_, spec_.header.deadline) - SteadyNow();
-      if (left > absl::ZeroDuration() && !channels_->IsConnected()) {
-        Pause(std::min(kConnectionLook, left));
-      } else {
-        StartAttempt();
-      }
-      return;
+bool UnaryCall::Advance(absl::StatusOr<grpc::ByteBuffer>* result) {
+  absl::MutexLock lock(&mutex_);
+  waiting_ = false;
+  if (pausing_ && !cancelled_) {
+    const absl::Duration left = std::min(patience_, spec_.header.deadline) - SteadyNow();
+    if (left > absl::ZeroDuration() && !channels_->IsConnected()) {
+      Pause(std::min(kConnectionLook, left));
+    } else {
+      StartAttempt();
     }
-    if (!pausing_) {
-      const absl::Status status = EndAttempt();
-      if (StartInstead(status)) return;
-      const absl::Duration delay = RetryDelay(status);
-      if (delay != absl::InfiniteDuration()) {
-        if (spec_.repetition.before != nullptr) spec_.repetition.before();
-        Pause(delay);
-        return;
-      }
-      if (status.ok()) {
-        result = std::move(response_);
-      } else {
-        result = status;
-      }
-    } else if (!spec_.failure.ok()) {
-      result = spec_.failure;
-    }
+    return false;
   }
+  if (pausing_) {
+    *result =
+        spec_.failure.ok() ? absl::CancelledError("cancelled before it was sent") : spec_.failure;
+    return true;
+  }
+  const absl::Status status = EndAttempt();
+  if (StartInstead(status)) return false;
+  const absl::Duration delay = RetryDelay(status);
+  if (delay != absl::InfiniteDuration()) {
+    if (spec_.repetition.before != nullptr) spec_.repetition.before();
+    Pause(delay);
+    return false;
+  }
+  if (status.ok()) {
+    *result = std::move(response_);
+  } else {
+    *result = status;
+  }
+  return true;
+}
+
+void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
+  absl::StatusOr<grpc::ByteBuffer> result = absl::UnknownError("");
+  const bool has_ended = Advance(&result);
   channels_->throttle().TellWaiting(throttled_as_);
+  if (!has_ended) return;
   const Done done = std::move(done_);
   done(std::move(result));
 }

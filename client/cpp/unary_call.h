@@ -54,6 +54,8 @@ class UnaryCall final : public AsyncCall,
 
  private:
   void StartAttempt() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Its event has come: what it has ended with, if it has.
+  bool Advance(absl::StatusOr<grpc::ByteBuffer>* result) ABSL_LOCKS_EXCLUDED(mutex_);
   // What it ended with.
   absl::Status EndAttempt() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The next event is that of `alarm_`.

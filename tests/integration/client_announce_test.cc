@@ -92,7 +92,7 @@ TEST_F(AnnounceTest, ACallOfLessThanASecondSaysHowManyMicrosecondsItHas) {
   EXPECT_THAT(client->Encode(RequestOf(10), Within(absl::InfiniteDuration())), IsOk());
   const absl::MutexLock lock(&mutex_);
   ASSERT_EQ(told.size(), 3U);
-  EXPECT_GT(told[0], 0);
+  EXPECT_GT(told[0], 1000);  // not milliseconds
   EXPECT_LE(told[0], 900'000);
   EXPECT_EQ(told[1], -1);
   EXPECT_EQ(told[2], -1);

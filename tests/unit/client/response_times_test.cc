@@ -11,28 +11,43 @@ namespace {
 const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 const ResponseTimes::Kind kKind = ResponseTimes::KindOf(12, 1'380'000, absl::Milliseconds(2));
 
+constexpr absl::Duration kTimeout = absl::Milliseconds(2);
+
 absl::Duration Us(int64_t value) { return absl::Microseconds(value); }
 
 TEST(ResponseTimesTest, OneOfTwentyTakesLonger) {
   ResponseTimes times;
   EXPECT_EQ(times.Usual(kKind, kStart), absl::ZeroDuration());
-  times.Add(kKind, Us(500), kStart);
+  times.Add(kKind, Us(500), kTimeout, kStart);
   EXPECT_EQ(times.Usual(kKind, kStart), Us(500));
   std::mt19937 random{20261};
-  std::uniform_int_distribution<int64_t> draw(1000, 2000);
+  std::uniform_int_distribution<int64_t> draw(500, 1500);
   int longer = 0;
   constexpr int kTimes = 20'000;
   for (int i = 0; i < kTimes; ++i) {
     const absl::Duration time = Us(draw(random));
     longer += time > times.Usual(kKind, kStart) ? 1 : 0;
-    times.Add(kKind, time, kStart);
+    times.Add(kKind, time, kTimeout, kStart);
   }
   EXPECT_NEAR(longer, kTimes / 20, kTimes / 100);
 }
 
+TEST(ResponseTimesTest, OneThatWasLateIsNoBeginning) {
+  ResponseTimes times;
+  times.Add(kKind, Us(60'000), kTimeout, kStart);
+  EXPECT_EQ(times.Usual(kKind, kStart), absl::ZeroDuration());
+}
+
+TEST(ResponseTimesTest, WhoHasJustBegunHasEnough) {
+  ResponseTimes times;
+  times.Add(kKind, Us(1500), kTimeout, kStart);
+  for (int i = 0; i < 100; ++i) times.Add(kKind, Us(60'000), kTimeout, kStart);
+  EXPECT_EQ(times.Usual(kKind, kStart), Us(1800));
+}
+
 TEST(ResponseTimesTest, OnlyRequestsThatAreAlikeTellOfEachOther) {
   ResponseTimes times;
-  times.Add(kKind, Us(700), kStart);
+  times.Add(kKind, Us(700), kTimeout, kStart);
   for (const auto& other : {ResponseTimes::KindOf(11, 1'380'000, absl::Milliseconds(2)),
                             ResponseTimes::KindOf(12, 690'000, absl::Milliseconds(2)),
                             ResponseTimes::KindOf(12, 1'380'000, absl::Milliseconds(4))}) {
@@ -44,18 +59,20 @@ TEST(ResponseTimesTest, OnlyRequestsThatAreAlikeTellOfEachOther) {
 TEST(ResponseTimesTest, WhatIsOldIsForgotten) {
   constexpr absl::Duration kMemory = ResponseTimes::kMemory;
   ResponseTimes times;
-  times.Add(kKind, Us(500), kStart);
+  times.Add(kKind, Us(500), kTimeout, kStart);
   EXPECT_EQ(times.Usual(kKind, kStart + 1.5 * kMemory), Us(500));
-  times.Add(kKind, Us(900), kStart + 1.5 * kMemory);
-  EXPECT_EQ(times.Usual(kKind, kStart + 1.5 * kMemory), Us(900));
-  EXPECT_EQ(times.Usual(kKind, kStart + 3 * kMemory), Us(900));
+  // What is known is gone on with.
+  times.Add(kKind, Us(900), kTimeout, kStart + 1.5 * kMemory);
+  EXPECT_LT(times.Usual(kKind, kStart + 1.5 * kMemory), Us(600));
+  EXPECT_GT(times.Usual(kKind, kStart + 3 * kMemory), Us(500));
   EXPECT_EQ(times.Usual(kKind, kStart + 9 * kMemory), absl::ZeroDuration());
 }
 
 TEST(ResponseTimesTest, ItLearnsOfNoMoreKindsThanItMay) {
   ResponseTimes times;
   const auto kind = [](size_t i) { return ResponseTimes::Kind(static_cast<int>(i), 0, 0); };
-  for (size_t i = 0; i <= ResponseTimes::kMaxKinds; ++i) times.Add(kind(i), Us(700), kStart);
+  for (size_t i = 0; i <= ResponseTimes::kMaxKinds; ++i)
+    times.Add(kind(i), Us(700), kTimeout, kStart);
   EXPECT_EQ(times.Usual(kind(ResponseTimes::kMaxKinds - 1), kStart), Us(700));
   EXPECT_EQ(times.Usual(kind(ResponseTimes::kMaxKinds), kStart), absl::ZeroDuration());
 }

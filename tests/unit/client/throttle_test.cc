@@ -4,7 +4,9 @@
 #include <cmath>
 #include <memory>
 #include <random>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/cpp/submit_stream.h"
 #include "client/cpp/submit_wire.h"
@@ -122,7 +124,7 @@ ClientThrottle::Kind KindWithin(absl::Duration timeout) {
 // So many calls of `kind` at a time, all of which end as late; how many were sent.
 int SendInVain(int calls, const ClientThrottle::Kind& kind, ClientThrottle* throttle) {
   int sent = 0;
-  for (int i = 0; i < calls; ++i) sent += throttle->Admit(kind).ok() ? 1 : 0;
+  for (int i = 0; i < calls; ++i) sent += throttle->Admit(kind).status.ok() ? 1 : 0;
   for (int i = 0; i < sent; ++i) throttle->OnEnd(kind, absl::DeadlineExceededError(""), 1.0);
   return sent;
 }
@@ -130,21 +132,37 @@ int SendInVain(int calls, const ClientThrottle::Kind& kind, ClientThrottle* thro
 TEST(ClientThrottleTest, WhereCallsAreLateFewerAreInFlight) {
   ClientThrottle throttle(/*on=*/true);
   const auto kind = KindWithin(absl::Milliseconds(2));
-  for (int i = 0; i < 100; ++i) SendInVain(100, kind, &throttle);
-  EXPECT_TRUE(throttle.Admit(kind).ok());
-  EXPECT_THAT(throttle.Admit(kind),
-              StatusIs(absl::StatusCode::kDeadlineExceeded,
-                       "not sent: 1 such calls are in flight, and with more of them too many are "
-                       "late"));
+  EXPECT_FALSE(throttle.is_limiting());
+  EXPECT_EQ(SendInVain(100, kind, &throttle), 100);
+  EXPECT_TRUE(throttle.is_limiting());
+  int sent = 0;
+  absl::Status status;
+  while ((status = throttle.Admit(kind).status).ok()) ++sent;
+  EXPECT_LT(sent, 100);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded,
+                               absl::StrCat("not sent: ", sent,
+                                            " such calls are in flight, and with more of them too "
+                                            "many are late")));
+}
+
+// It has time left: the server refused it.
+TEST(ClientThrottleTest, WhatTheServerRefusesAsTooLateIsNotLate) {
+  ClientThrottle throttle(/*on=*/true);
+  const auto kind = KindWithin(absl::Milliseconds(2));
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(throttle.Admit(kind).status.ok());
+    throttle.OnEnd(kind, absl::DeadlineExceededError("an idle server would be late"), 0.1);
+  }
+  EXPECT_FALSE(throttle.is_limiting());
 }
 
 TEST(ClientThrottleTest, CallsThatHaveMoreTimeAreSent) {
   ClientThrottle throttle(/*on=*/true);
-  for (int i = 0; i < 100; ++i) SendInVain(100, KindWithin(absl::Milliseconds(1)), &throttle);
-  EXPECT_LT(SendInVain(100, KindWithin(absl::Milliseconds(1)), &throttle), 5);
+  SendInVain(100, KindWithin(absl::Milliseconds(1)), &throttle);
+  EXPECT_LT(SendInVain(100, KindWithin(absl::Milliseconds(1)), &throttle), 100);
   for (int i = 0; i < 100; ++i) {
-    EXPECT_TRUE(throttle.Admit(KindWithin(absl::Seconds(1))).ok());
-    EXPECT_TRUE(throttle.Admit(KindWithin(absl::InfiniteDuration())).ok());
+    EXPECT_TRUE(throttle.Admit(KindWithin(absl::Seconds(1))).status.ok());
+    EXPECT_TRUE(throttle.Admit(KindWithin(absl::InfiniteDuration())).status.ok());
   }
 }
 
@@ -158,23 +176,21 @@ class NotedWaiter final : public ClientThrottle::Waiter {
   bool waits = true;
 };
 
-// One call of this kind is in flight, and no other may be.
+// As many of this kind are in flight as may be.
 class WaitTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (int i = 0; i < 100; ++i) SendInVain(100, kind_, &throttle_);
-    for (int i = 0; i < 10; ++i) EndOneOf(throttle_.Admit(kind_));
-    ASSERT_TRUE(throttle_.Admit(kind_).ok());
+    SendInVain(100, kind_, &throttle_);
+    while (throttle_.Admit(kind_).status.ok()) {
+    }
   }
   absl::Time Wait(const std::shared_ptr<NotedWaiter>& waiter, absl::Duration left) {
-    return throttle_.Wait(kind_, SteadyNow() + left, kTimeout, waiter);
+    return throttle_.Admit(kind_, SteadyNow() + left, kTimeout, waiter).wait_until;
   }
-  void EndOneOf(const absl::Status& admitted) {
-    ASSERT_TRUE(admitted.ok());
+  void EndOne() {
     throttle_.OnEnd(kind_, absl::OkStatus(), 0.1);
     throttle_.TellWaiting(kind_);
   }
-  void EndOne() { EndOneOf(absl::OkStatus()); }
 
   static constexpr absl::Duration kTimeout = absl::Hours(1);
   const ClientThrottle::Kind kind_ = KindWithin(kTimeout);
@@ -191,9 +207,23 @@ TEST_F(WaitTest, OneWaitsUntilThereIsRoomWhoHasMostTimeFirst) {
   EndOne();
   EXPECT_EQ(more->told, 1);
   EXPECT_EQ(less->told, 0);
-  EndOneOf(throttle_.Admit(kind_));
+  ASSERT_TRUE(throttle_.Admit(kind_).status.ok());
+  EndOne();
   EXPECT_EQ(more->told, 1);
   EXPECT_EQ(less->told, 1);
+}
+
+TEST_F(WaitTest, AsManyAreToldAsThereIsRoomFor) {
+  std::vector<std::shared_ptr<NotedWaiter>> waiters(5);
+  for (auto& waiter : waiters) {
+    waiter = std::make_shared<NotedWaiter>();
+    Wait(waiter, kTimeout);
+  }
+  for (int i = 0; i < 3; ++i) throttle_.OnEnd(kind_, absl::OkStatus(), 0.1);
+  throttle_.TellWaiting(kind_);
+  int told = 0;
+  for (const auto& waiter : waiters) told += waiter->told;
+  EXPECT_EQ(told, 3);
 }
 
 TEST_F(WaitTest, WhoIsGoneOrWaitsNoMoreIsPassedOver) {
@@ -207,12 +237,16 @@ TEST_F(WaitTest, WhoIsGoneOrWaitsNoMoreIsPassedOver) {
   EXPECT_EQ(waits->told, 1);
 }
 
-// Lately nearly all took all of it.
-TEST_F(WaitTest, WhoHasNotTheTimeThatCallsUsuallyTakeDoesNotWait) {
+// Lately calls took all of it.
+TEST_F(WaitTest, WhoHasLessTimeThanCallsTakeIsNotTold) {
   const auto waiter = std::make_shared<NotedWaiter>();
-  EXPECT_EQ(Wait(waiter, kTimeout / 2), absl::InfinitePast());
+  EXPECT_GT(Wait(waiter, 0.8 * kTimeout), SteadyNow());
   EndOne();
   EXPECT_EQ(waiter->told, 0);
+}
+
+TEST_F(WaitTest, NobodyWaitsForMoreThanHalfOfHisTimeInVain) {
+  EXPECT_EQ(Wait(std::make_shared<NotedWaiter>(), kTimeout / 2), absl::InfinitePast());
 }
 
 TEST_F(WaitTest, WhereThereIsRoomNobodyWaits) {
