@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "client/cpp/quantile.h"
+
 namespace baseband::client {
 namespace {
 
@@ -16,10 +18,9 @@ constexpr int kFewEnds = 8;
 constexpr double kInVain = 0.5;
 constexpr int kInRow = 3;
 constexpr absl::Duration kMostQuiet = absl::Minutes(10);
-// usual() rises for who exceeds it, and falls for who does not, by so much of itself that both
-// balance where one of ten does.
-constexpr double kUsualRise = 0.045;
-constexpr double kUsualFall = 0.005;
+// usual() is this quantile.
+constexpr double kUsual = 0.9;
+constexpr double kUsualStep = 0.05;
 
 }  // namespace
 
@@ -34,7 +35,7 @@ void InFlightLimit::OnEnd(End end, double timeouts, absl::Time now) {
   --in_flight_;
   if (end != End::kOtherwise) {
     if (usual_ == 0.0) usual_ = timeouts;
-    usual_ *= timeouts > usual_ ? 1.0 + kUsualRise : 1.0 - kUsualFall;
+    usual_ *= QuantileStep(usual_, kUsual, kUsualStep, timeouts);
   }
   if (end == End::kLate) last_late_ = now;
   if (let_off_ > 0) {

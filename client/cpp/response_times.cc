@@ -4,13 +4,13 @@
 #include <cmath>
 #include <utility>
 
+#include "client/cpp/quantile.h"
+
 namespace baseband::client {
 namespace {
 
-// It rises for a longer one, and falls for a shorter one, by so much of itself that both balance
-// where one of twenty is longer.
-constexpr double kLonger = 0.095;
-constexpr double kShorter = 0.005;
+constexpr double kQuantile = 0.95;
+constexpr double kStep = 0.1;
 
 // 8 classes an octave.
 int ClassOf(double value) { return static_cast<int>(std::floor(8 * std::log2(value))); }
@@ -29,9 +29,8 @@ void ResponseTimes::Add(const Kind& kind, absl::Duration time, absl::Duration ti
   if (is_new && time >= most) return;
   const auto place = recent_.find(kind);
   if (place == recent_.end() && recent_.size() >= kMaxKinds) return;
-  const absl::Duration usual =
-      is_new ? time : std::min(most, known * (time > known ? 1.0 + kLonger : 1.0 - kShorter));
-  recent_[kind] = usual;
+  recent_[kind] =
+      is_new ? time : std::min(most, known * QuantileStep(known, kQuantile, kStep, time));
 }
 
 absl::Duration ResponseTimes::Usual(const Kind& kind, absl::Time now) {
