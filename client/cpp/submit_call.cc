@@ -202,8 +202,10 @@ absl::optional<grpc::ByteBuffer> SubmitCall::TakeNext(bool* more) {
 
 void SubmitCall::TellThrottle(const Waiting& waiting, const absl::Status& outcome) {
   if (waiting.timeout == absl::InfiniteDuration()) return;
-  throttle().OnEnd(waiting.throttled_as, outcome,
-                   absl::FDivDuration(SteadyNow() - waiting.sent, waiting.timeout));
+  const absl::Time now = SteadyNow();
+  const bool was_late = waiting.done == nullptr || now >= waiting.deadline;
+  throttle().OnEnd(waiting.throttled_as, outcome, was_late,
+                   absl::FDivDuration(now - waiting.sent, waiting.timeout));
 }
 
 void SubmitCall::OnHalfClosed() {
@@ -225,8 +227,7 @@ void SubmitCall::OnMessage(grpc::ByteBuffer message) {
       } else {
         waiting = std::move(found->second);
         given_up_ -= waiting.done == nullptr ? 1 : 0;
-        const bool was_late = waiting.done == nullptr || heard_ > waiting.deadline;
-        TellThrottle(waiting, was_late ? absl::DeadlineExceededError("") : answer->status);
+        TellThrottle(waiting, answer->status);
         if (answer->status.ok()) {
           times_.Add(waiting.kind, heard_ - waiting.sent, waiting.timeout, heard_);
         }
@@ -280,9 +281,7 @@ void SubmitCall::OnEnd(const absl::Status& result) {
   }
   const absl::Status lost = Lost(result);
   for (auto& [id, waiting] : open) {
-    if (waiting.sent < absl::InfiniteFuture()) {
-      { TellThrottle(waiting, waiting.done == nullptr ? absl::DeadlineExceededError("") : lost); }
-    }
+    if (waiting.sent < absl::InfiniteFuture()) TellThrottle(waiting, lost);
     if (waiting.done != nullptr) waiting.done(lost);
   }
   for (auto& [place, outgoing] : enqueued) {

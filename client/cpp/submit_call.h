@@ -86,7 +86,7 @@ class SubmitCall final : public BidiCall {
   Priority PriorityOf(const absl::optional<Priority>& priority) const {
     return priority.value_or(options_.priority);
   }
-  // One that CheckHope let go has ended so.
+  // One that CheckHope let go has ended so, now.
   void TellThrottle(const Waiting& waiting, const absl::Status& outcome);
   void Add(Outgoing outgoing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Accepts what there are credits for, to be called wherever that may have become more.

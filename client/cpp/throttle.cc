@@ -19,9 +19,6 @@ bool IsRefusedForLoad(const absl::Status& outcome) {
   return absl::IsResourceExhausted(outcome) && RetryAfter(outcome) > absl::ZeroDuration();
 }
 
-// A deadline is as good as passed after so much of its time: clocks and timers are not exact.
-constexpr double kNearlyAll = 0.9;
-
 // Whether `left` is too little to send one: it would take the place of another.
 bool IsTooLate(const InFlightLimit& limit, absl::Duration left, absl::Duration timeout) {
   return limit.is_limited() && left < limit.usual() * timeout;
@@ -93,18 +90,17 @@ ClientThrottle::Admission ClientThrottle::Admit(const Kind& kind, absl::Time dea
   return {std::move(status)};
 }
 
-void ClientThrottle::OnEnd(const Kind& kind, const absl::Status& outcome, double timeouts) {
+void ClientThrottle::OnEnd(const Kind& kind, const absl::Status& outcome, bool was_late,
+                           double timeouts) {
   using End = InFlightLimit::End;
   if (!on_) return;
   const absl::MutexLock lock(&mutex_);
   Calls& calls = calls_[kind];
   const absl::Time now = SteadyNow();
-  calls.throttle.OnEnd(outcome, now);
-  // What ends so before its deadline was refused.
-  const bool is_late = absl::IsDeadlineExceeded(outcome) && timeouts > kNearlyAll;
-  calls.in_flight.OnEnd(outcome.ok() ? End::kInTime
-                        : is_late    ? End::kLate
-                                     : End::kOtherwise,
+  calls.throttle.OnEnd(was_late ? absl::DeadlineExceededError("") : outcome, now);
+  calls.in_flight.OnEnd(was_late       ? End::kLate
+                        : outcome.ok() ? End::kInTime
+                                       : End::kOtherwise,
                         timeouts, now);
 }
 

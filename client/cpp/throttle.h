@@ -34,8 +34,8 @@ class Throttle {
   // Whether a call is to be sent; `draw` is uniform in [0, 1). If not, it ends as those did that
   // were refused: ResourceExhausted, with the RetryAfter() of the last one.
   absl::Status Admit(double draw, absl::Time now);
-  // A call that was sent has ended. OK: it was accepted. ResourceExhausted with a RetryAfter(): the
-  // server refused it for load. Any other error tells of neither.
+  // A call that was sent has ended. OK: it was accepted, and in time. ResourceExhausted with a
+  // RetryAfter(): the server refused it for load. Any other error tells of neither.
   void OnEnd(const absl::Status& outcome, absl::Time now);
 
  private:
@@ -85,9 +85,10 @@ class ClientThrottle {
   Admission Admit(const Kind& kind, absl::Time deadline = absl::InfiniteFuture(),
                   absl::Duration timeout = absl::InfiniteDuration(),
                   std::weak_ptr<Waiter> waiter = {});
-  // It has ended with `outcome`, OK only if in time, after so many times its timeout. Where there
-  // are waiters of this kind TellWaiting, holding no lock, is to follow.
-  void OnEnd(const Kind& kind, const absl::Status& outcome, double timeouts);
+  // It has ended with `outcome` so many times its timeout after it was sent, or was late: its
+  // deadline had passed by then, whatever came. Where there are waiters of this kind TellWaiting,
+  // holding no lock, is to follow.
+  void OnEnd(const Kind& kind, const absl::Status& outcome, bool was_late, double timeouts);
   // Tells as many as there is room for, of those who have the time that calls usually take, and who
   // have most of it first: where not all can be in time, they are most likely to be.
   void TellWaiting(const Kind& kind);

@@ -90,10 +90,12 @@ absl::Status UnaryCall::EndAttempt() {
                   : grpc::Status(grpc::StatusCode::INTERNAL, "the server sent OK and no answer");
   }
   absl::Status status = attempt_->Outcome(status_, cancelled_);
-  // An answer may come after its deadline: gRPC's timers go off a millisecond or two after it.
+  // An answer may come after its deadline, for gRPC's timers go off a millisecond or two after it;
+  // and a refusal of what would be late before it.
   const absl::Time now = SteadyNow();
-  const bool was_late = status.ok() && now > spec_.header.deadline;
-  channels_->throttle().OnEnd(throttled_as_, was_late ? absl::DeadlineExceededError("") : status,
+  const bool was_late =
+      now >= spec_.header.deadline && (status.ok() || absl::IsDeadlineExceeded(status));
+  channels_->throttle().OnEnd(throttled_as_, status, was_late,
                               absl::FDivDuration(now - sent_, timeout_));
   return status;
 }

@@ -26,7 +26,8 @@ absl::StatusOr<absl::optional<int64_t>> RequestBytesOf(const grpc::ServerContext
 // millisecond off; a call remembers it.
 absl::Time DeadlineOf(const grpc::ServerContext& context);
 
-// From the call's metadata `baseband-timeout-us`: how long after it was sent; infinite without it.
+// From the call's metadata `baseband-timeout-us`: how long after its arrival; infinite without
+// it.
 // InvalidArgument for any other word than a number of microseconds, at most those of a year.
 absl::StatusOr<absl::Duration> TimeoutOf(const grpc::ServerContext& context);
 

@@ -125,7 +125,8 @@ ClientThrottle::Kind KindWithin(absl::Duration timeout) {
 int SendInVain(int calls, const ClientThrottle::Kind& kind, ClientThrottle* throttle) {
   int sent = 0;
   for (int i = 0; i < calls; ++i) sent += throttle->Admit(kind).status.ok() ? 1 : 0;
-  for (int i = 0; i < sent; ++i) throttle->OnEnd(kind, absl::DeadlineExceededError(""), 1.0);
+  for (int i = 0; i < sent; ++i)
+    throttle->OnEnd(kind, absl::DeadlineExceededError(""), /*was_late=*/true, 1.0);
   return sent;
 }
 
@@ -145,13 +146,23 @@ TEST(ClientThrottleTest, WhereCallsAreLateFewerAreInFlight) {
                                             "many are late")));
 }
 
+// It had waited for most of its time before it was sent, and is late soon after.
+TEST(ClientThrottleTest, WhatWasSentLateIsLateToo) {
+  ClientThrottle throttle(/*on=*/true);
+  const auto kind = KindWithin(absl::Milliseconds(2));
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(throttle.Admit(kind).status.ok());
+  for (int i = 0; i < 100; ++i) throttle.OnEnd(kind, absl::OkStatus(), /*was_late=*/true, 0.4);
+  EXPECT_TRUE(throttle.is_limiting());
+}
+
 // It has time left: the server refused it.
 TEST(ClientThrottleTest, WhatTheServerRefusesAsTooLateIsNotLate) {
   ClientThrottle throttle(/*on=*/true);
   const auto kind = KindWithin(absl::Milliseconds(2));
   for (int i = 0; i < 1000; ++i) {
     ASSERT_TRUE(throttle.Admit(kind).status.ok());
-    throttle.OnEnd(kind, absl::DeadlineExceededError("an idle server would be late"), 0.1);
+    throttle.OnEnd(kind, absl::DeadlineExceededError("an idle server would be late"),
+                   /*was_late=*/false, 0.1);
   }
   EXPECT_FALSE(throttle.is_limiting());
 }
@@ -188,7 +199,7 @@ class WaitTest : public ::testing::Test {
     return throttle_.Admit(kind_, SteadyNow() + left, kTimeout, waiter).wait_until;
   }
   void EndOne() {
-    throttle_.OnEnd(kind_, absl::OkStatus(), 0.1);
+    throttle_.OnEnd(kind_, absl::OkStatus(), /*was_late=*/false, 0.1);
     throttle_.TellWaiting(kind_);
   }
 
@@ -219,7 +230,7 @@ TEST_F(WaitTest, AsManyAreToldAsThereIsRoomFor) {
     waiter = std::make_shared<NotedWaiter>();
     Wait(waiter, kTimeout);
   }
-  for (int i = 0; i < 3; ++i) throttle_.OnEnd(kind_, absl::OkStatus(), 0.1);
+  for (int i = 0; i < 3; ++i) throttle_.OnEnd(kind_, absl::OkStatus(), /*was_late=*/false, 0.1);
   throttle_.TellWaiting(kind_);
   int told = 0;
   for (const auto& waiter : waiters) told += waiter->told;
