@@ -257,12 +257,9 @@ absl::Status RequestContext::EnterNamed(const Operation* operation, int32_t prio
 absl::Status RequestContext::Submit(const Request& request, JobPtr& job, Job::Done done) {
   if (job->fingerprint == 0) job->fingerprint = FingerprintOf(job->operation(), request.header);
   job->reply_place = request.reply_place;
-  Metrics* const metrics = environment_.metrics;  // once it is accepted, this may be gone
-  const int64_t shared = request.payload.is_shared() ? request.payload.bytes() : 0;
-  BASEBAND_RETURN_IF_ERROR(
-      SubmitJob(environment_, requester_, arrival_, request.payload, job, std::move(done)));
-  metrics->AddSharedBytes(shared, 0);
-  return absl::OkStatus();
+  // Once it is accepted, its answer may be out and this gone.
+  if (request.payload.is_shared()) environment_.metrics->AddSharedBytes(request.payload.bytes(), 0);
+  return SubmitJob(environment_, requester_, arrival_, request.payload, job, std::move(done));
 }
 
 absl::StatusOr<Reply> RequestContext::ReplyOf(const absl::Status& status, Operation& operation,
