@@ -48,7 +48,8 @@ class BidiCall : public AsyncCall, public std::enable_shared_from_this<BidiCall>
         closed_(std::move(closed)) {}
 
   virtual void OnStart() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
-  // Whether there is a message that can be written now; takes it. `*more`: another one follows it.
+  // Whether there is a message that can be written now; takes it. `*more`: another one follows it,
+  // whatever comes, so it may be held until then.
   virtual bool HasNext() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) = 0;
   virtual absl::optional<grpc::ByteBuffer> TakeNext(bool* more) ABSL_LOCKS_EXCLUDED(mutex_) = 0;
   // Where there is none: whether others wait for something.

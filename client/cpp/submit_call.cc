@@ -16,9 +16,6 @@ CallHeader HeaderOf(const SubmitStreamOptions& options) {
   return header;
 }
 
-// Requests of one operation are of one kind to the throttle, beside unary calls.
-std::string MethodOf(int request_field) { return absl::StrCat("Submit ", request_field); }
-
 // What becomes of a request that has no answer when its stream ends. Only where the server went, or
 // said nothing any more, it may be tried elsewhere: Unavailable. When to come back is what the
 // stream's end said of it.
@@ -34,7 +31,25 @@ absl::Status Lost(const absl::Status& result) {
   return lost;
 }
 
+// gRPC may hold back messages that others follow until there are so many bytes of them.
+constexpr int64_t kMostHeldBytes = 64 << 10;
+
 }  // namespace
+
+// Of a request that is withheld until there is room in flight.
+class SubmitCall::RoomWaiter final : public ClientThrottle::Waiter {
+ public:
+  RoomWaiter(std::weak_ptr<BidiCall> call, const Place& place)
+      : call_(std::move(call)), place_(place) {}
+  bool OnRoom() override {
+    const auto call = std::static_pointer_cast<SubmitCall>(call_.lock());
+    return call != nullptr && call->OnRoom(place_);
+  }
+
+ private:
+  const std::weak_ptr<BidiCall> call_;
+  const Place place_;
+};
 
 SubmitCall::SubmitCall(const SubmitStreamOptions& options, ChannelPool* channels,
                        grpc::CompletionQueue* queue, std::function<void()> closed)
@@ -57,68 +72,39 @@ absl::Status SubmitCall::CheckOpen() const {
                             : absl::OkStatus();
 }
 
-bool SubmitCall::HasCredits(const SubmitItem& item) const {
-  return credit_requests_ > 0 && (BytesOf(item) <= credit_bytes_ || open_.empty());
-}
-
-SubmitCall::Outgoing SubmitCall::Number(SubmitItem item) {
-  Outgoing outgoing;
-  outgoing.id = ++last_id_;
-  const absl::Duration timeout = item.deadline - SteadyNow();
-  outgoing.timeout = timeout;
-  outgoing.throttled_as =
-      ClientThrottle::KindOf(MethodOf(item.fields.request), PriorityOf(item.priority), timeout);
-  if (timeout > absl::ZeroDuration() && timeout < absl::InfiniteDuration()) {
-    outgoing.kind = ResponseTimes::KindOf(item.fields.request, BytesOf(item), timeout);
-  }
-  outgoing.item = std::move(item);
-  return outgoing;
-}
-
-void SubmitCall::Accept(Outgoing outgoing) {
-  outgoing.charged = BytesOf(outgoing.item);
-  --credit_requests_;
-  credit_bytes_ -= outgoing.charged;
-  if (open_.empty()) {
-    heard_ = SteadyNow();
-  }
-  open_.emplace(outgoing.id,
-                Waiting{outgoing.item.fields.request, outgoing.item.fields.response,
-                        std::move(outgoing.item.done), outgoing.item.deadline, outgoing.kind,
-                        outgoing.throttled_as, outgoing.timeout, absl::InfiniteFuture()});
-  outgoing_.emplace(Place(outgoing.item.deadline, outgoing.id), std::move(outgoing));
-  Watch();
-}
-
 void SubmitCall::AcceptEnqueued() {
-  while (!enqueued_.empty() && (blocked_.empty() || enqueued_.begin()->first < *blocked_.begin()) &&
-         HasCredits(enqueued_.begin()->second.item)) {
-    Accept(std::move(enqueued_.extract(enqueued_.begin()).mapped()));
+  for (;;) {
+    const Request* const first = queue_.FirstWithoutCredits();
+    if (first == nullptr || !HasCredits(first->item)) break;
+    if (!blocked_.empty() && *blocked_.begin() < first->place()) break;
+    if (!IsResponseDue()) heard_ = SteadyNow();
+    queue_.TakeCredits();
   }
+  Watch();
   changed_.NotifyAll();  // a thread in Submit() may be the next
 }
 
-void SubmitCall::Add(Outgoing outgoing) {
-  const Place place(outgoing.item.deadline, outgoing.id);
+void SubmitCall::Add(Request request) {
+  const Place place = request.place();
   if (place.first != absl::InfiniteFuture()) deadlines_.insert(place);
-  enqueued_.emplace(place, std::move(outgoing));
+  queue_.Add(std::move(request));
   AcceptEnqueued();
-  Watch();
 }
 
 bool SubmitCall::IsNext(const Place& place) const {
-  return *blocked_.begin() == place && (enqueued_.empty() || place < enqueued_.begin()->first);
+  const Request* const first = queue_.FirstWithoutCredits();
+  return *blocked_.begin() == place && (first == nullptr || place < first->place());
 }
 
 absl::Status SubmitCall::Submit(SubmitItem item, bool wait_for_credits) {
   absl::Status status;
   {
     absl::MutexLock lock(&mutex_);
-    Outgoing outgoing = Number(std::move(item));
-    const Place place(outgoing.item.deadline, outgoing.id);
+    Request request = Number(std::move(item));
+    const Place place = request.place();
     blocked_.insert(place);
     const auto ready = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return !CheckOpen().ok() || (IsNext(place) && HasCredits(outgoing.item));
+      return !CheckOpen().ok() || (IsNext(place) && HasCredits(request.item));
     };
     const bool is_ready =
         wait_for_credits ? changed_.AwaitUntil(mutex_, place.first, ready) : ready();
@@ -132,7 +118,7 @@ absl::Status SubmitCall::Submit(SubmitItem item, bool wait_for_credits) {
           absl::StrCat("no credits: ", open_.size(), " requests are in flight on this stream"));
     }
     if (status.ok()) {
-      Add(std::move(outgoing));
+      Add(std::move(request));
     } else {
       AcceptEnqueued();
     }
@@ -153,7 +139,7 @@ absl::Status SubmitCall::Enqueue(SubmitItem item) {
 
 int SubmitCall::in_flight() const {
   absl::MutexLock lock(&mutex_);
-  return static_cast<int>(open_.size() + enqueued_.size() + hopeless_.size()) - given_up_;
+  return static_cast<int>(open_.size() + queue_.size() + hopeless_.size()) - given_up_;
 }
 
 absl::Status SubmitCall::Finish() {
@@ -163,41 +149,66 @@ absl::Status SubmitCall::Finish() {
   return result_;
 }
 
-absl::Status SubmitCall::CheckHope(const Outgoing& outgoing) {
-  if (outgoing.item.deadline == absl::InfiniteFuture()) return absl::OkStatus();
-  const bool server_has_others = open_.size() > outgoing_.size();
+ClientThrottle::Admission SubmitCall::Admit(const Request& request,
+                                            const std::shared_ptr<ClientThrottle::Waiter>& waiter) {
+  const absl::Time deadline = request.item.deadline;
+  if (deadline == absl::InfiniteFuture()) return {};
   const absl::Time now = SteadyNow();
-  if (server_has_others && outgoing.item.deadline - now < times_.Usual(outgoing.kind, now)) {
-    return absl::DeadlineExceededError("not sent: too little was left of the request's timeout");
+  if (!open_.empty() && deadline - now < times_.Usual(request.kind, now)) {
+    return {absl::DeadlineExceededError("not sent: too little was left of the request's timeout")};
   }
-  return throttle().Admit(outgoing.throttled_as, outgoing.item.deadline, outgoing.timeout).status;
+  return throttle().Admit(request.throttled_as, deadline, request.timeout, waiter,
+                          /*least_wait=*/0.0);
+}
+
+absl::optional<SubmitCall::Request> SubmitCall::TakeAdmitted() {
+  while (const Request* const next = queue_.Next()) {
+    const Place place = next->place();
+    auto waiter = std::make_shared<RoomWaiter>(weak_from_this(), place);
+    ClientThrottle::Admission admission = Admit(*next, waiter);
+    if (admission.waits()) {
+      queue_.Withhold(admission.wait_until, std::move(waiter));
+    } else if (admission.status.ok()) {
+      Request request = queue_.TakeNext();
+      open_.emplace(request.id, Waiting{request.item.fields.response, std::move(request.item.done),
+                                        request.item.deadline, request.kind, request.throttled_as,
+                                        request.timeout, SteadyNow()});
+      return request;
+    } else {
+      deadlines_.erase(place);
+      hopeless_.emplace_back(Withdraw(place), std::move(admission.status));
+      AcceptEnqueued();
+    }
+    Watch();
+  }
+  return absl::nullopt;
 }
 
 absl::optional<grpc::ByteBuffer> SubmitCall::TakeNext(bool* more) {
-  Outgoing next;
+  absl::optional<Request> next;
   {
     absl::MutexLock lock(&mutex_);
-    while (!outgoing_.empty()) {
-      absl::Status hope = CheckHope(outgoing_.begin()->second);
-      if (hope.ok()) break;
-      const Place place = outgoing_.begin()->first;
-      deadlines_.erase(place);
-      hopeless_.emplace_back(Withdraw(place), std::move(hope));
-      AcceptEnqueued();
-      Watch();
-    }
-    if (outgoing_.empty()) {
-      return absl::nullopt;
-    }
-    next = std::move(outgoing_.extract(outgoing_.begin()).mapped());
-    open_[next.id].sent = SteadyNow();
-    *more = !outgoing_.empty();
+    next = following_.has_value() ? std::exchange(following_, absl::nullopt) : TakeAdmitted();
+    if (!next.has_value()) return absl::nullopt;
+    if (next->charged < kMostHeldBytes) following_ = TakeAdmitted();
+    *more = following_.has_value();
   }
-  const grpc::ByteBuffer message = ToMessage(next.id, next.item);
+  const grpc::ByteBuffer message = ToMessage(next->id, next->item);
   absl::MutexLock lock(&mutex_);
-  credit_bytes_ += next.charged - static_cast<int64_t>(message.Length());
+  queue_.AddCredits(0, next->charged - static_cast<int64_t>(message.Length()));
   AcceptEnqueued();
   return message;
+}
+
+bool SubmitCall::OnRoom(const Place& place) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!IsResponseDue()) heard_ = SteadyNow();
+    if (!queue_.LetGo(place)) return false;
+    Watch();
+  }
+  Pump();
+  return true;
 }
 
 void SubmitCall::TellThrottle(const Waiting& waiting, const absl::Status& outcome) {
@@ -216,18 +227,20 @@ void SubmitCall::OnHalfClosed() {
 void SubmitCall::OnMessage(grpc::ByteBuffer message) {
   absl::StatusOr<SubmitAnswer> answer = ReadSubmitResponse(std::move(message));
   Waiting waiting;
+  bool has_room = false;  // in flight
   {
     absl::MutexLock lock(&mutex_);
     heard_ = SteadyNow();
     if (answer.ok() && answer->id != 0) {
       const auto found = open_.find(answer->id);
-      if (found == open_.end() || found->second.sent == absl::InfiniteFuture()) {
+      if (found == open_.end()) {
         answer = absl::InternalError(
             absl::StrCat("the server answered id ", answer->id, ", which is not in flight"));
       } else {
         waiting = std::move(found->second);
         given_up_ -= waiting.done == nullptr ? 1 : 0;
         TellThrottle(waiting, answer->status);
+        has_room = true;
         if (answer->status.ok()) {
           times_.Add(waiting.kind, heard_ - waiting.sent, waiting.timeout, heard_);
         }
@@ -237,14 +250,14 @@ void SubmitCall::OnMessage(grpc::ByteBuffer message) {
     }
     if (answer.ok()) {
       granted_ = true;
-      credit_requests_ += answer->credit_requests;
-      credit_bytes_ += answer->credit_bytes;
+      queue_.AddCredits(answer->credit_requests, answer->credit_bytes);
       AcceptEnqueued();
     } else {
       AbortLocked(answer.status());
     }
   }
   Pump();
+  if (has_room) throttle().TellWaiting(waiting.throttled_as);
   if (waiting.done == nullptr) {
     return;
   }
@@ -258,62 +271,56 @@ void SubmitCall::OnMessage(grpc::ByteBuffer message) {
 }
 
 absl::Status SubmitCall::CheckComplete() const {
-  return open_.empty() && enqueued_.empty()
-             ? absl::OkStatus()
-             : absl::InternalError(absl::StrCat("the server ended the stream with ",
-                                                open_.size() + enqueued_.size(),
-                                                " requests unanswered"));
+  const size_t unanswered = open_.size() + queue_.size();
+  return unanswered == 0 ? absl::OkStatus()
+                         : absl::InternalError(absl::StrCat("the server ended the stream with ",
+                                                            unanswered, " requests unanswered"));
 }
 
 void SubmitCall::OnEnd(const absl::Status& result) {
   std::unordered_map<uint64_t, Waiting> open;
-  Queue enqueued;
+  std::vector<Request> unsent;
   Hopeless hopeless;
   {
     absl::MutexLock lock(&mutex_);
     open.swap(open_);
-    enqueued.swap(enqueued_);
+    unsent = queue_.WithdrawAll();
+    following_.reset();
     hopeless.swap(hopeless_);
-    outgoing_.clear();
     deadlines_.clear();
     given_up_ = 0;
     alarm_.Cancel();
   }
   const absl::Status lost = Lost(result);
-  for (auto& [id, waiting] : open) {
-    if (waiting.sent < absl::InfiniteFuture()) TellThrottle(waiting, lost);
+  std::set<ClientThrottle::Kind> kinds;
+  for (const auto& [id, waiting] : open) {
+    TellThrottle(waiting, lost);
+    kinds.insert(waiting.throttled_as);
+  }
+  for (const auto& kind : kinds) throttle().TellWaiting(kind);
+  for (const auto& [id, waiting] : open) {
     if (waiting.done != nullptr) waiting.done(lost);
   }
-  for (auto& [place, outgoing] : enqueued) {
-    outgoing.item.done(lost);
-  }
+  for (const Request& request : unsent) request.item.done(lost);
   for (const auto& [done, why] : hopeless) done(why);
 }
 
 SubmitItem::Done SubmitCall::Withdraw(const Place& place) {
-  if (auto enqueued = enqueued_.extract(place); !enqueued.empty()) {
-    return std::move(enqueued.mapped().item.done);
-  }
-  const auto waiting = open_.find(place.second);
-  SubmitItem::Done done = std::exchange(waiting->second.done, nullptr);
-  const auto outgoing = outgoing_.extract(place);
-  if (outgoing.empty()) {
-    ++given_up_;  // the server has it, and gives its credits back when it answers
-    return done;
-  }
-  ++credit_requests_;
-  credit_bytes_ += outgoing.mapped().charged;
-  open_.erase(waiting);
-  return done;
+  if (absl::optional<Request> unsent = queue_.Withdraw(place)) return std::move(unsent->item.done);
+  ++given_up_;  // the server has it, and gives its credits back when it answers
+  return std::exchange(open_.find(place.second)->second.done, nullptr);
 }
 
-bool SubmitCall::IsResponseDue() const { return !open_.empty() || !granted_ || half_closed_; }
+bool SubmitCall::IsResponseDue() const {
+  return !open_.empty() || queue_.Next() != nullptr || !granted_ || half_closed_;
+}
 
 void SubmitCall::Watch() {
   if (ended_ || finishing_) {
     return;
   }
-  absl::Time when = deadlines_.empty() ? absl::InfiniteFuture() : deadlines_.begin()->first;
+  absl::Time when = queue_.FirstLetGo();
+  if (!deadlines_.empty()) when = std::min(when, deadlines_.begin()->first);
   if (!hopeless_.empty()) when = absl::InfinitePast();
   if (IsResponseDue()) {
     when = std::min(when, heard_ + options_.response_timeout);
@@ -346,6 +353,8 @@ void SubmitCall::OnAlarm() {
       late.push_back(Withdraw(*deadlines_.begin()));
       deadlines_.erase(deadlines_.begin());
     }
+    if (!IsResponseDue()) heard_ = now;
+    queue_.LetGoUntil(now);
     AcceptEnqueued();  // credits may have come back
     if (IsResponseDue() && now - heard_ >= options_.response_timeout) {
       AbortLocked(absl::DeadlineExceededError(

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "client/cpp/bidi_call.h"
 #include "client/cpp/response_times.h"
 #include "client/cpp/submit_item.h"
+#include "client/cpp/submit_queue.h"
 #include "client/cpp/submit_stream.h"
 #include "common/grpc/steady_alarm.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -25,8 +25,9 @@ namespace baseband::client {
 
 // The contract of its methods is SubmitStream's. What waits for credits, in Submit() too, or to be
 // written, goes earliest deadline first; and fails in its turn, unsent, if less is left to it than
-// what requests like it usually take, and the server has others to do, or if it has a deadline
-// and the client's throttle withholds it. Thread-safe.
+// what requests like it usually take, and the server has others to do. Of those with a deadline the
+// client's throttle refuses some, and lets others wait, with their credits, for room in flight.
+// Thread-safe.
 class SubmitCall final : public BidiCall {
  public:
   // As BidiCall; `closed` runs after all callbacks.
@@ -41,33 +42,26 @@ class SubmitCall final : public BidiCall {
   absl::Status Finish();
 
  private:
-  // In which order requests go: by deadline, then by id.
-  using Place = std::pair<absl::Time, uint64_t>;
-  struct Waiting {  // for its answer
-    int request_field = 0;
+  using Place = SubmitQueue::Place;
+  using Request = SubmitQueue::Request;
+  struct Waiting {  // for its answer: it is written, or written next
     int response_field = 0;
     SubmitItem::Done done;  // null: it has run, for the request's deadline has passed
     absl::Time deadline;
     ResponseTimes::Kind kind;
     ClientThrottle::Kind throttled_as;
     absl::Duration timeout;
-    absl::Time sent;  // InfiniteFuture: not yet
+    absl::Time sent;
   };
-  struct Outgoing {
-    uint64_t id = 0;
-    int64_t charged = 0;  // of the credits, at least what it takes; 0: not yet
-    ResponseTimes::Kind kind;
-    ClientThrottle::Kind throttled_as;
-    absl::Duration timeout;
-    SubmitItem item;  // without `done` once it is charged
-  };
-  using Queue = std::map<Place, Outgoing>;
+  class RoomWaiter;
   using Hopeless = std::vector<std::pair<SubmitItem::Done, absl::Status>>;
 
   void OnStart() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool HasNext() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !outgoing_.empty(); }
+  bool HasNext() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return following_.has_value() || queue_.Next() != nullptr;
+  }
   bool HasWaiting() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !enqueued_.empty();
+    return queue_.has_waiting();
   }
   absl::optional<grpc::ByteBuffer> TakeNext(bool* more) override;
   void OnHalfClosed() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -77,22 +71,27 @@ class SubmitCall final : public BidiCall {
   void OnAlarm() override;
 
   absl::Status CheckOpen() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool HasCredits(const SubmitItem& item) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Outgoing Number(SubmitItem item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasCredits(const SubmitItem& item) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return queue_.HasCredits(item, /*is_alone=*/open_.empty());
+  }
+  Request Number(SubmitItem item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return SubmitQueue::Number(++last_id_, std::move(item), options_.priority);
+  }
   // Whether `place`, of a thread in Submit(), is before all else that has no credits.
   bool IsNext(const Place& place) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether it is worth sending now, by what was answered lately; or why not.
-  absl::Status CheckHope(const Outgoing& outgoing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Priority PriorityOf(const absl::optional<Priority>& priority) const {
-    return priority.value_or(options_.priority);
-  }
-  // One that CheckHope let go has ended so, now.
-  void TellThrottle(const Waiting& waiting, const absl::Status& outcome);
-  void Add(Outgoing outgoing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Accepts what there are credits for, to be called wherever that may have become more.
+  void Add(Request request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Lets requests take credits, to be called wherever there may have come some.
   void AcceptEnqueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes the credits, and a place among what is to be written.
-  void Accept(Outgoing outgoing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The next to be written, which is in open_ then; withholds what is to wait, and gives up what is
+  // not worth sending, by what was answered lately.
+  absl::optional<Request> TakeAdmitted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  ClientThrottle::Admission Admit(const Request& request,
+                                  const std::shared_ptr<ClientThrottle::Waiter>& waiter)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // There may be room in flight for the request at `place`: whether it still waits for it.
+  bool OnRoom(const Place& place) ABSL_LOCKS_EXCLUDED(mutex_);
+  // It has ended so, now. Who waits for its room is to be told then.
+  void TellThrottle(const Waiting& waiting, const absl::Status& outcome);
   // Forgets the request as far as the server does not know of it. Its callback, which is to be run.
   SubmitItem::Done Withdraw(const Place& place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsResponseDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -101,15 +100,14 @@ class SubmitCall final : public BidiCall {
 
   const SubmitStreamOptions options_;
 
-  int64_t credit_requests_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t credit_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unordered_map<uint64_t, Waiting> open_ ABSL_GUARDED_BY(mutex_);
-  int given_up_ ABSL_GUARDED_BY(mutex_) = 0;           // of them, those without `done`
-  Queue outgoing_ ABSL_GUARDED_BY(mutex_);             // accepted, to be written
-  Queue enqueued_ ABSL_GUARDED_BY(mutex_);             // without credits yet
+  int given_up_ ABSL_GUARDED_BY(mutex_) = 0;  // of them, those without `done`
+  SubmitQueue queue_ ABSL_GUARDED_BY(mutex_);
+  // Is written next, whatever comes, for the message before it may be held until then.
+  absl::optional<Request> following_ ABSL_GUARDED_BY(mutex_);
   std::set<Place> blocked_ ABSL_GUARDED_BY(mutex_);    // threads in Submit()
-  std::set<Place> deadlines_ ABSL_GUARDED_BY(mutex_);  // of open_ and enqueued_
+  std::set<Place> deadlines_ ABSL_GUARDED_BY(mutex_);  // of open_ and queue_
   Hopeless hopeless_ ABSL_GUARDED_BY(mutex_);          // to be told so by the alarm
   ResponseTimes times_ ABSL_GUARDED_BY(mutex_);
   bool granted_ ABSL_GUARDED_BY(mutex_) = false;  // the first credits have come

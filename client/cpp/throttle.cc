@@ -68,18 +68,20 @@ ClientThrottle::Kind ClientThrottle::KindOf(std::string method, Priority priorit
 
 ClientThrottle::Admission ClientThrottle::Admit(const Kind& kind, absl::Time deadline,
                                                 absl::Duration timeout,
-                                                std::weak_ptr<Waiter> waiter) {
+                                                std::weak_ptr<Waiter> waiter, double least_wait) {
   if (!on_) return {};
   const absl::MutexLock lock(&mutex_);
   Calls& calls = calls_[kind];
   const absl::Time now = SteadyNow();
   if (calls.in_flight.Room(now) < 1.0 || IsTooLate(calls.in_flight, deadline - now, timeout)) {
-    const absl::Time last = deadline - std::min(calls.in_flight.usual(), 0.5) * timeout;
+    const absl::Time last =
+        deadline - std::min(calls.in_flight.usual(), 1.0 - least_wait) * timeout;
     if (waiter.expired() || last <= now) {
       return {absl::DeadlineExceededError(
           absl::StrCat("not sent: ", calls.in_flight.in_flight(),
                        " such calls are in flight, and with more of them too many are late"))};
     }
+    calls.waiting.erase(calls.waiting.begin(), calls.waiting.upper_bound(now));
     calls.waiting.emplace(deadline, Waiting{timeout, std::move(waiter)});
     if (calls.waiting.size() > kMostWaiting) calls.waiting.erase(calls.waiting.begin());
     return {absl::OkStatus(), last};

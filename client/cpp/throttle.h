@@ -80,11 +80,11 @@ class ClientThrottle {
     bool waits() const { return wait_until > absl::InfinitePast(); }
   };
   // Without a waiter it does not wait. Else until it has no more time left than calls usually take,
-  // and for half of its timeout at least: who makes another call for each that fails would do
-  // nothing but that.
+  // and for `least_wait` of its timeout at least: of unary calls half, for who makes another one
+  // for each that fails would do nothing but that.
   Admission Admit(const Kind& kind, absl::Time deadline = absl::InfiniteFuture(),
                   absl::Duration timeout = absl::InfiniteDuration(),
-                  std::weak_ptr<Waiter> waiter = {});
+                  std::weak_ptr<Waiter> waiter = {}, double least_wait = 0.5);
   // It has ended with `outcome` so many times its timeout after it was sent, or was late: its
   // deadline had passed by then, whatever came. Where there are waiters of this kind TellWaiting,
   // holding no lock, is to follow.

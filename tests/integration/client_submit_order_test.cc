@@ -231,5 +231,71 @@ TEST_F(SubmitOrderTest, ItIsSentIfTheServerHasNothingElse) {
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("no answer within")));
 }
 
+TEST_F(SubmitOrderTest, ASmallRequestIsNotHeldForOneThatIsNotSent) {
+  Start(1);
+  LearnTheUsualTime();
+  const size_t before = AwaitReceived(0).size();
+  Grant(1);
+  Enqueue("other", kNever);
+  AwaitReceived(before + 1);
+  Enqueue(std::string(100, 's'), kTimeout - absl::Milliseconds(20));  // of another size: not known
+  Enqueue("late", kTimeout);
+  absl::SleepFor(kTooLong);
+  Grant(2);
+  EXPECT_THAT(AwaitAnswer("late"),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("not sent")));
+  EXPECT_EQ(Payloads(AwaitReceived(before + 2)).back(), std::string(100, 's'));
+}
+
+// The client may have one request of such a timeout in flight.
+class SubmitRoomTest : public SubmitOrderTest {
+ protected:
+  static constexpr absl::Duration kLong = absl::Seconds(600);
+
+  SubmitRoomTest() {
+    const auto kind = ClientThrottle::KindOf(absl::StrCat("Submit ", kSubmitEncode.request),
+                                             SubmitStreamOptions().priority, kLong);
+    for (int i = 0; i < InFlightLimit::kLeastEnds; ++i) {
+      EXPECT_THAT(channels_->throttle().Admit(kind).status, IsOk());
+      channels_->throttle().OnEnd(kind, absl::DeadlineExceededError(""), /*was_late=*/true, 0.1);
+    }
+    Start(100);
+    Enqueue("first", kLong);
+    AwaitReceived(1);
+  }
+};
+
+TEST_F(SubmitRoomTest, WhatHasTimeWaitsForRoomMostTimeFirst) {
+  Enqueue("less", kLong + absl::Seconds(10));
+  Enqueue("most", kLong + absl::Seconds(20));
+  EXPECT_EQ(call_->in_flight(), 3);
+  for (size_t received = 1; received < 3; ++received) {
+    absl::SleepFor(absl::Milliseconds(30));
+    const auto requests = AwaitReceived(received);
+    EXPECT_EQ(requests.size(), received);
+    Answer(requests.back());
+  }
+  EXPECT_THAT(Payloads(AwaitReceived(3)), ElementsAre("first", "most", "less"));
+}
+
+TEST_F(SubmitRoomTest, OthersPassIt) {
+  Enqueue("waits", kLong);
+  Enqueue("other", kNever);
+  EXPECT_EQ(Payloads(AwaitReceived(2)).back(), "other");
+}
+
+TEST_F(SubmitRoomTest, WhatWaitsIsToldOfTheStreamsEnd) {
+  Enqueue("waits", kLong);
+  call_->Cancel();
+  EXPECT_THAT(AwaitAnswer("waits"), StatusIs(absl::StatusCode::kCancelled, ::testing::_));
+}
+
+TEST_F(SubmitRoomTest, WhatWaitsIsSentBeforeTheStreamIsFinished) {
+  Enqueue("waits", kLong);
+  call_->HalfClose();
+  Answer(AwaitReceived(1).back());
+  EXPECT_EQ(Payloads(AwaitReceived(2)).back(), "waits");
+}
+
 }  // namespace
 }  // namespace baseband::client
