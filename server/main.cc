@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -27,6 +28,7 @@
 #include "server/auth/security.h"
 #include "server/batching/dispatcher.h"
 #include "server/config/config.h"
+#include "server/config/cpu_list.h"
 #include "server/config/logging.h"
 #include "server/device/create_devices.h"
 #include "server/device/gpu_monitor.h"
@@ -45,6 +47,7 @@
 #include "server/process/memory_watch.h"
 #include "server/process/process_tuning.h"
 #include "server/process/systemd.h"
+#include "server/process/usable_cores.h"
 #include "server/rings/ring_server.h"
 #include "server/service/server.h"
 #include "server/shm/shared_regions.h"
@@ -327,6 +330,13 @@ int main(int argc, char** argv) {
     std::fflush(stdout);  // what is wrong is read last
     std::fprintf(stderr, "basebandd: %s\n", std::string(status.message()).c_str());
     return kExitConfiguration;
+  }
+  if (const std::set<int>& cpus = command->config.cpus; !cpus.empty()) {
+    if (const absl::Status status = RunOn(cpus); !status.ok()) {  // before there are threads
+      std::fprintf(stderr, "basebandd: cpus %s: %s\n", FormatCpuList(cpus).c_str(),
+                   std::string(status.message()).c_str());
+      return kExitConfiguration;
+    }
   }
   SetUpLogging(command->config);
   RouteGrpcLog();

@@ -11,6 +11,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/device/read_arena.h"
 #include "server/process/freed_memory.h"
+#include "server/process/usable_cores.h"
 #include "server/read_malloc.h"
 
 namespace baseband::server {
@@ -22,7 +23,7 @@ DeviceOptions ToDeviceOptions(const Config& config, const OperationTable& operat
   DeviceOptions options;
   options.selection = config.device;
   options.cuda_lanes = config.lanes;
-  options.cpu_threads = config.cpu_threads;
+  options.cpu_threads = config.cpu_threads > 0 ? config.cpu_threads : UsableCores();
   options.standby_cpu = config.standby_cpu;
   options.lane.input_bytes = MibToBytes(config.lane_input_mib);
   options.lane.output_bytes = MibToBytes(config.lane_output_mib);

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,8 @@ struct Config {
   bool access_is_limited() const { return !allow.empty() || !tokens_file.empty(); }
 
   int lanes = 4;        // per CUDA device
-  int cpu_threads = 0;  // of the CPU device; 0: one a core
+  std::set<int> cpus;   // that threads run on; empty: all that the process may use
+  int cpu_threads = 0;  // of the CPU device; 0: UsableCores()
   int lane_input_mib = 64;
   int lane_output_mib = 64;
   int staging_mib = 512;
@@ -104,7 +106,7 @@ struct Config {
   absl::Duration slow;             // --slow; zero: the slowest of each minute
   absl::Duration max_queue_delay;  // --max-queue-delay; zero: a batch never waits to grow
 
-  int grpc_threads = 0;                              // 0: by the number of cores
+  int grpc_threads = 0;                              // 0: by UsableCores()
   absl::Duration drain_timeout = absl::Seconds(30);  // --drain
 
   std::string log_level = "info";  // trace, debug, info, warning, error or off

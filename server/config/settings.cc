@@ -17,6 +17,7 @@
 #include "absl/strings/strip.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/address.h"
+#include "server/config/cpu_list.h"
 #include "server/config/logging.h"
 #include "server/config/security_settings.h"
 #include "server/config/setting_kinds.h"
@@ -126,6 +127,27 @@ Setting ClientShareSetting() {
   return setting;
 }
 
+Setting CpusSetting() {
+  constexpr char kAll[] = "all";
+  Setting setting = Text("cpus", "LIST|all",
+                         "Cores that its threads run on, such as 0-7,16; all: those it may use");
+  setting.set = [=](absl::string_view name, const Values& values, Config* config) -> absl::Status {
+    config->cpus.clear();
+    if (values[0] == kAll) return absl::OkStatus();
+    absl::StatusOr<std::set<int>> cpus = ParseCpuList(values[0]);
+    if (!cpus.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " ", values[0], ": ", cpus.status().message()));
+    }
+    config->cpus = *std::move(cpus);
+    return absl::OkStatus();
+  };
+  setting.get = [=](const Config& config) {
+    return Values{config.cpus.empty() ? kAll : FormatCpuList(config.cpus)};
+  };
+  return setting;
+}
+
 std::vector<Setting> MakeSettings() {
   return {
       DeviceSetting(),
@@ -156,17 +178,20 @@ std::vector<Setting> MakeSettings() {
       Span(
           "keepalive", 1, 86400, absl::Seconds(1), &Config::keepalive,
           "Ask silent connections whether they live after so long; the dead are closed 20 s later"),
-      Span("stall", 1, 3600, absl::Seconds(1), &Config::stall,
-           "Cut off who takes longer to read a response, or to send a request; a second a MiB more"),
+      Span(
+          "stall", 1, 3600, absl::Seconds(1), &Config::stall,
+          "Cut off who takes longer to read a response, or to send a request; a second a MiB more"),
       AddressOrOff("admin_listen", AddressKind::kAny, &Config::admin_listen,
                    "Where to serve administration, to role admin"),
       AddressOrOff("shm_listen", AddressKind::kUnix, &Config::shm_listen,
                    "Where to grant clients of this host memory that they share with the server"),
       AddressOrOff("metrics_listen", AddressKind::kTcp, &Config::metrics_listen,
                    "Where to serve /metrics, /livez and /readyz; off or empty: nowhere"),
+      CpusSetting(),
       Number("lanes", 1, 32, &Config::lanes, "Batches in flight on each GPU"),
       Number("cpu_threads", 0, 1024, &Config::cpu_threads,
-             "Threads of the CPU device; 0: one for each core"),
+             "Threads of the CPU device; 0: as many as it has cores, and time for by its control "
+             "group"),
       Number("lane_input_mib", 1, 4096, &Config::lane_input_mib,
              "Input arena of a lane: most payload of one batch, MiB"),
       Number("lane_output_mib", 1, 4096, &Config::lane_output_mib,
@@ -253,7 +278,7 @@ std::vector<Setting> MakeSettings() {
       Switch("allow_fault_injection", &Config::allow_fault_injection,
              "Let admins make things go wrong: for tests"),
       Number("grpc_threads", 0, 256, &Config::grpc_threads,
-             "Threads that serve gRPC; 0: by the number of cores"),
+             "Threads that serve gRPC; 0: one for two cores it may use, 2 to 8"),
       Span("drain", 0, 3600, absl::Seconds(1), &Config::drain_timeout,
            "After SIGTERM: how long accepted requests may take to finish"),
       Choice<std::string>("log_level", Words(LogLevels()), &Config::log_level,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -60,10 +59,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Device>>> CreateCudaDevices(const Dev
 #endif
 
 std::unique_ptr<Device> CreateCpuDevice(const DeviceOptions& options, bool standby) {
-  const int threads = options.cpu_threads > 0
-                          ? options.cpu_threads
-                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return std::make_unique<CpuDevice>(threads, standby, options.objects);
+  return std::make_unique<CpuDevice>(options.cpu_threads, standby, options.objects);
 }
 
 // Those that are not on standby.

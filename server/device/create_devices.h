@@ -19,7 +19,7 @@ namespace baseband::server {
 struct DeviceOptions {
   DeviceSelection selection;
   int cuda_lanes = 4;
-  int cpu_threads = 0;       // 0: one a core
+  int cpu_threads = 1;       // at least 1
   bool standby_cpu = false;  // one more CPU device, on standby, after the others
   LaneCapacity lane;
   int64_t cuda_workspace_bytes = 0;

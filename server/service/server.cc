@@ -19,6 +19,7 @@
 #include "server/grpc/status.h"
 #include "server/operations/downconvert/downconvert_operation.h"
 #include "server/process/freed_memory.h"
+#include "server/process/usable_cores.h"
 #include "server/service/capabilities.h"
 #include "server/service/reflection.h"
 
@@ -38,9 +39,7 @@ constexpr absl::Duration kIdle = absl::Seconds(1);
 constexpr int kMaxStreamsPerConnection = 128;
 
 int NumThreads(const Config& config) {
-  return config.grpc_threads > 0
-             ? config.grpc_threads
-             : std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 2, 8);
+  return config.grpc_threads > 0 ? config.grpc_threads : std::clamp(UsableCores() / 2, 2, 8);
 }
 
 // The end of a drain: no request for kQuiet, or kMaxLinger; then as long for streams to be told,

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <random>
 #include <string>
 
@@ -12,7 +14,9 @@
 #include "absl/time/clock.h"
 #include "client/cpp/code_shape.h"
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "tests/support/matchers.h"
 #include "tests/support/server_test.h"
+#include "tests/support/test_files.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -212,10 +216,24 @@ TEST(CommandLineTest, WrongSettingsEndTheProcessBeforeItServes) {
                                             "unknown flag --lane; did you mean --lanes?"},
         {"--lanes=0", "--lanes 0 is not in [1, 32]"},
         {"--listen=0.0.0.0:1", "allow_plaintext_network"},
+        {"--cpus=1023", "cpus 1023: this process may not use 1023, only "},
         {"--config=/nonexistent", "config /nonexistent cannot be read"}}) {
     ChildProcess server(ProgramPath("basebandd"), {flag});
     EXPECT_EQ(server.Wait(absl::Seconds(120)), 1);
     EXPECT_THAT(server.Output(), HasSubstr(message));
+  }
+}
+
+TEST(CommandLineTest, ItsThreadsRunOnTheCoresItIsGiven) {
+  const std::string core = std::to_string(sched_getcpu());
+  const auto server = ServerProcess::Start({"--cpus=" + core, "--cpu-threads=0"});
+  ASSERT_THAT(server, IsOk());
+  const std::string tasks = absl::StrCat("/proc/", (*server)->process().pid(), "/task");
+  for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+    const std::string file = task.path().string() + "/status";
+    // A thread may end meanwhile.
+    if (!std::filesystem::exists(file)) continue;
+    EXPECT_THAT(ReadAll(file), HasSubstr("Cpus_allowed_list:\t" + core + "\n"));
   }
 }
 

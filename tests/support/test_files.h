@@ -25,6 +25,12 @@ inline void WriteAll(const std::string& path, const std::string& contents) {
   std::ofstream(path, std::ios::binary) << contents;
 }
 
+// The folders that `path` needs are made.
+inline void WriteWithFolders(const std::filesystem::path& path, const std::string& contents) {
+  std::filesystem::create_directories(path.parent_path());
+  WriteAll(path, contents);
+}
+
 // A folder that is gone with the object.
 class TemporaryFolder {
  public:

@@ -26,6 +26,19 @@ TEST(ConfigTest, WrongDevicesAreRefused) {
   EXPECT_THAT(Refusal({"--device=cuda:1,1"}), HasSubstr("names GPU 1 twice"));
 }
 
+TEST(ConfigTest, CpusAreAListOrAll) {
+  EXPECT_THAT(Parse({})->config.cpus, IsEmpty());
+  EXPECT_THAT(Parse({"--cpus=all"})->config.cpus, IsEmpty());
+  EXPECT_THAT(Parse({"--cpus=8,0-2"})->config.cpus, ElementsAre(0, 1, 2, 8));
+  const TemporaryFile file("cpus = \"0-1,4\"\n");
+  EXPECT_THAT(Parse({file.flag()})->config.cpus, ElementsAre(0, 1, 4));
+  EXPECT_THAT(Parse({}, {"BASEBANDD_CPUS=2,4"})->config.cpus, ElementsAre(2, 4));
+  EXPECT_THAT(
+      Refusal({"--cpus=3-1"}),
+      HasSubstr("--cpus 3-1: '3-1' is no core, nor a range FIRST-LAST of cores, in [0, 1023]"));
+  EXPECT_THAT(Refusal({"--cpus=0,"}), HasSubstr("--cpus 0,: ''"));
+}
+
 TEST(ConfigTest, MetricsCanBeSwitchedOff) {
   for (const char* flag : {"--metrics-listen=", "--metrics-listen=off"}) {
     const auto command = Parse({flag, "--lanes=2"});

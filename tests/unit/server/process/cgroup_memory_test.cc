@@ -1,7 +1,5 @@
 #include "server/process/cgroup_memory.h"
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -13,9 +11,7 @@ namespace {
 class CgroupMemoryTest : public ::testing::Test {
  protected:
   void Write(const std::string& path, const std::string& text) const {
-    const std::filesystem::path file = root_ + path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
+    baseband::testing::WriteWithFolders(root_ + path, text);
   }
   void WriteGroup2(const std::string& path, const std::string& max, const std::string& current,
                    const std::string& inactive) const {
