@@ -85,7 +85,8 @@ struct ClientOptions {
   // Nor is what would be late: where more than one of twenty of a method, priority and timeout
   // (within a factor of two) are, fewer of them are in flight at a time, one at least. The others
   // wait while they have the time, the ones with most of it first, and end with DEADLINE_EXCEEDED,
-  // "not sent: ...". So do those of Submit streams with a timeout, without waiting.
+  // "not sent: ...". So do requests of Submit streams with a timeout. Not so: all are sent, also
+  // what SubmitOptions::timeout has too little left of.
   bool throttle = true;
 
   // Empty: in clear text. For TCP targets; a Unix socket needs none.

@@ -152,7 +152,7 @@ absl::Status SubmitCall::Finish() {
 ClientThrottle::Admission SubmitCall::Admit(const Request& request,
                                             const std::shared_ptr<ClientThrottle::Waiter>& waiter) {
   const absl::Time deadline = request.item.deadline;
-  if (deadline == absl::InfiniteFuture()) return {};
+  if (deadline == absl::InfiniteFuture() || !throttle().is_on()) return {};
   const absl::Time now = SteadyNow();
   if (!open_.empty() && deadline - now < times_.Usual(request.kind, now)) {
     return {absl::DeadlineExceededError("not sent: too little was left of the request's timeout")};

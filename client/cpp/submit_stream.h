@@ -39,9 +39,9 @@ struct SubmitOptions {
   // are being sent, goes earliest end of the timeout first. In its turn it is DeadlineExceeded at
   // once, unsent, if others are in flight and less is left than 19 of 20 answers took, in the last
   // ten to twenty seconds, to requests of the same operation, size and timeout (within a tenth). If
-  // as many of the client's are in flight as are in time (ClientOptions::throttle), it waits for
-  // room while it has the time, with its credits; most time first, for where not all can be in time
-  // they are most likely to be. > 0.
+  // as many of the client's are in flight as are in time, it waits for room while it has the time,
+  // with its credits; most time first, for where not all can be in time they are most likely to be.
+  // Without ClientOptions::throttle neither. > 0.
   absl::Duration timeout = absl::InfiniteDuration();
   absl::optional<Priority> priority;
   // What to do when the server's credits are used up: wait for some, or return ResourceExhausted.

@@ -65,6 +65,7 @@ class ClientThrottle {
 
   // Not `on`: everything is sent.
   explicit ClientThrottle(bool on) : on_(on) {}
+  bool is_on() const { return on_; }
 
   using Kind = std::tuple<std::string, Priority, int>;
   static Kind KindOf(std::string method, Priority priority, absl::Duration timeout);

@@ -60,6 +60,7 @@ void SubmitCall::Open() {
   Ref();  // OnWritten
   const grpc::ByteBuffer message = MakeSubmitResponse(grant, nullptr, grpc::ByteBuffer());
   grant_bytes_ = static_cast<int64_t>(message.Length());
+  WatchForStall(environment_.max_stall);
   stream_.Write(message, &written_);
   StartRead();
 }

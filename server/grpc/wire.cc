@@ -50,6 +50,14 @@ absl::Status TooLong() {
                                                  kMaxHeaderBytes, " bytes: split the request"));
 }
 
+// Slices of a message, which any thread may drop. gRPC 1.51 gives a slice's memory back where it is
+// dropped last; while its quota (--grpc-mib) is full that runs a closure, which only a thread that
+// has an ExecCtx can: others crash. Who destroys a ByteBuffer has one.
+struct ReceivedSlices {
+  grpc::ByteBuffer last;  // the same ones; goes after them
+  std::vector<grpc::Slice> slices;
+};
+
 // The part of `message` as a payload that keeps its slices, not those of the rest. InvalidArgument
 // if they cannot be read.
 absl::StatusOr<Payload> PayloadOf(const grpc::ByteBuffer& message, int64_t begin, int64_t bytes) {
@@ -57,9 +65,10 @@ absl::StatusOr<Payload> PayloadOf(const grpc::ByteBuffer& message, int64_t begin
   if (!message.Dump(&all).ok()) {
     return Malformed();
   }
-  const auto slices = std::make_shared<std::vector<grpc::Slice>>();
-  slices->reserve(all.size());  // a small one has its bytes in it
-  Payload payload({}, slices);
+  const auto received = std::make_shared<ReceivedSlices>();
+  std::vector<grpc::Slice>& slices = received->slices;
+  slices.reserve(all.size());  // a small one has its bytes in it
+  Payload payload({}, received);
   int64_t skip = begin;
   for (grpc::Slice& slice : all) {
     const auto size = static_cast<int64_t>(slice.size());
@@ -70,12 +79,13 @@ absl::StatusOr<Payload> PayloadOf(const grpc::ByteBuffer& message, int64_t begin
     if (payload.bytes() == bytes) {
       break;
     }
-    const uint8_t* const data = slices->emplace_back(std::move(slice)).begin() + skip;
+    const uint8_t* const data = slices.emplace_back(std::move(slice)).begin() + skip;
     const ReadArena* const arena = ReadArena::Of(data);
     payload.Add({data, std::min(size - skip, bytes - payload.bytes()),
                  arena != nullptr ? &arena->region() : nullptr});
     skip = 0;
   }
+  received->last = grpc::ByteBuffer(slices.data(), slices.size());
   return payload;
 }
 

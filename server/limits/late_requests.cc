@@ -2,18 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace baseband::server {
 
-LateRequests::Kind LateRequests::KindOf(size_t method, size_t size, absl::Duration timeout) {
-  return {method, size, std::ilogb(std::max(absl::ToDoubleMicroseconds(timeout), 1.0))};
+LateRequests::Kind LateRequests::KindOf(std::string client, size_t method, size_t size,
+                                        absl::Duration timeout) {
+  return {std::move(client), method, size,
+          std::ilogb(std::max(absl::ToDoubleMicroseconds(timeout), 1.0))};
+}
+
+LateRequests::Lateness& LateRequests::Of(const Kind& kind) {
+  if (late_.size() >= kMaxKinds && late_.count(kind) == 0) late_.clear();
+  return late_[kind];
 }
 
 void LateRequests::Add(const Kind& kind, bool in_time) {
   if (in_time) {
     late_.erase(kind);
   } else {
-    ++late_[kind].in_row;
+    ++Of(kind).in_row;
   }
 }
 
@@ -23,8 +31,8 @@ int LateRequests::InRow(const Kind& kind) const {
 }
 
 bool LateRequests::Tries(const Kind& kind, absl::Time now) {
-  const auto [found, is_first] = late_.try_emplace(kind);
-  Lateness& lateness = found->second;
+  const bool is_first = late_.count(kind) == 0;
+  Lateness& lateness = Of(kind);
   if (is_first) lateness.tried = now;
   const absl::Duration since = now - lateness.tried;
   if (since < kMostBetweenTries &&

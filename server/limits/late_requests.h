@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <tuple>
 
 #include "absl/time/time.h"
@@ -22,9 +23,13 @@ class LateRequests {
   static constexpr absl::Duration kLeastBetweenTries = absl::Milliseconds(10);
   static constexpr absl::Duration kMostBetweenTries = absl::Seconds(1);
 
-  // Requests of a method, of one class of sizes, and of one timeout within a factor of two.
-  using Kind = std::tuple<size_t, size_t, int>;
-  static Kind KindOf(size_t method, size_t size, absl::Duration timeout);
+  // Of so many kinds it is known; all are forgotten for one more.
+  static constexpr size_t kMaxKinds = 4096;
+
+  // Requests of a client, of a method, of one class of sizes, and of one timeout within a factor of
+  // two. What others do with theirs is no sign of what becomes of his.
+  using Kind = std::tuple<std::string, size_t, size_t, int>;
+  static Kind KindOf(std::string client, size_t method, size_t size, absl::Duration timeout);
 
   // One that was read was answered, in time or not.
   void Add(const Kind& kind, bool in_time);
@@ -39,6 +44,8 @@ class LateRequests {
     uint64_t refused = 0;
     absl::Time tried = absl::InfinitePast();
   };
+
+  Lateness& Of(const Kind& kind);
 
   std::map<Kind, Lateness> late_;
 };

@@ -35,16 +35,10 @@ constexpr double kLeastLeft = 0.75;
 constexpr double kCrowded = 1.25;
 // Who has not come would have taken so many times as long.
 constexpr double kGivenUp = 1.5;
-// Overdue is who takes so many times as long as expected, and kOverdueLeast more.
-constexpr double kOverdue = 4.0;
-constexpr absl::Duration kOverdueLeast = absl::Milliseconds(5);
-constexpr absl::Duration kOverdueUnknown = absl::Milliseconds(100);
 // A deadline comes with the headers, and counts from then on: what they took, and what the answer
 // will take, nobody here knows. So much of its time is left for that.
 constexpr double kTransit = 0.2;
 constexpr absl::Duration kMostTransit = absl::Milliseconds(1);
-
-constexpr Priority kClasses[] = {Priority::kHigh, Priority::kNormal, Priority::kLow};
 
 const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
 
@@ -93,6 +87,7 @@ void ReadQueue::LearnCaution(const AnnouncedMessage& message, double seconds, bo
 }
 
 void ReadQueue::Answered(const AnnouncedMessage& message, double seconds, bool in_time) {
+  if (message.was_overdue) return;
   LearnCaution(message, message.read_s + seconds, in_time);
   late_.Add(KindOf(message), in_time);
   if (!in_time) return;
@@ -121,7 +116,7 @@ double ReadQueue::LoadOf(double bytes) const {
 }
 
 LateRequests::Kind ReadQueue::KindOf(const AnnouncedMessage& message) {
-  return LateRequests::KindOf(message.method, SizeClass(message.bytes),
+  return LateRequests::KindOf(message.client, message.method, SizeClass(message.bytes),
                               message.deadline - message.entered);
 }
 
@@ -179,6 +174,25 @@ absl::Status ReadQueue::CheckRoom(const AnnouncedMessage& message) const {
   return QueueFull(absl::StrCat("of this client ", has, " of ", most));
 }
 
+double ReadQueue::BytesBefore(const AnnouncedMessage& message, double most) const {
+  const Place place = PlaceOf(message);
+  const double part = PartOf(message);
+  double before = 0.0;
+  for (const auto& [name, client] : clients_) {
+    const bool is_own = name == message.client;
+    if (!is_own && client.is_slow()) continue;
+    double bytes = 0.0;
+    for (auto other = client.waiting.begin();
+         other != client.waiting.end() && other->first < place && bytes <= (is_own ? most : part);
+         ++other) {
+      bytes += static_cast<double>(other->second->bytes);
+    }
+    before += is_own ? bytes : std::min(bytes, part);
+    if (before > most) break;
+  }
+  return before;
+}
+
 absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
   BASEBAND_RETURN_IF_ERROR(closed_);
   DropOverdue(now);
@@ -186,15 +200,12 @@ absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
   message->number = ++entered_;
   message->entered = now;
   message->is_try = false;
+  message->was_overdue = false;
   const Place place = PlaceOf(*message);
   if (message->deadline < absl::InfiniteFuture()) {
     // So much before it, and it is refused however much more there is.
     const double most = absl::ToDoubleSeconds(message->deadline - now) * rate_;
-    double before = 0.0;
-    for (auto other = waiting_.begin();
-         other != waiting_.end() && other->first < place && before <= most; ++other) {
-      before += static_cast<double>(other->second->bytes);
-    }
+    const double before = BytesBefore(*message, most);
     BASEBAND_RETURN_IF_ERROR(CheckInTime(message, before, now));
   }
   message->state = AnnouncedMessage::State::kWaits;
@@ -218,121 +229,13 @@ AnnouncedMessage* ReadQueue::Remove(AnnouncedMessage* message) {
 void ReadQueue::Tidy(const std::string& client) {
   const auto found = clients_.find(client);
   const Client& one = found->second;
-  if (one.waiting.empty() && one.reading + one.overdue == 0) clients_.erase(found);
+  if (one.waiting.empty() && one.reading == 0 && !one.is_slow()) clients_.erase(found);
 }
 
 bool ReadQueue::Abandon(AnnouncedMessage* message) {
   if (message->state != AnnouncedMessage::State::kWaits) return false;
   Remove(message);
   return true;
-}
-
-ReadQueue::Turn ReadQueue::Next(absl::Time now) {
-  DropOverdue(now);
-  if (waiting_.empty()) return {};
-  if (!closed_.ok()) return {Remove(waiting_.begin()->second), closed_};
-  // The earliest of each class may be late whoever's turn it is.
-  for (const Priority priority : kClasses) {
-    const auto first = waiting_.lower_bound({priority, absl::InfinitePast(), 0});
-    if (first != waiting_.end() && first->second->deadline <= now) {
-      AnnouncedMessage* const late = Remove(first->second);
-      return {late, CheckInTime(late, 0.0, now)};
-    }
-  }
-  AnnouncedMessage* const message = First();
-  if (message == nullptr) return {};
-  if (absl::Status status = CheckInTime(message, 0.0, now); !status.ok()) {
-    return {Remove(message), std::move(status)};
-  }
-  if (!HasRoom(*message)) return {};
-  ++turns_;
-  Begin(Remove(message), now);
-  return {message, absl::OkStatus()};
-}
-
-AnnouncedMessage* ReadQueue::First() {
-  const bool by_arrival = turns_ % kPatience == kPatience - 1;
-  const auto goes_before = [=](const AnnouncedMessage& a, const AnnouncedMessage& b) {
-    return by_arrival ? a.number < b.number : PlaceOf(a) < PlaceOf(b);
-  };
-  AnnouncedMessage* first = nullptr;
-  AnnouncedMessage* other = nullptr;  // of those whose client has its part already
-  for (const auto& [name, client] : clients_) {
-    if (!MayBegin(client)) continue;
-    AnnouncedMessage* const message =
-        by_arrival ? client.arrivals.begin()->second : client.waiting.begin()->second;
-    AnnouncedMessage*& best = !by_arrival && HasPart(client, *message) ? other : first;
-    if (best == nullptr || goes_before(*message, *best)) best = message;
-  }
-  return first != nullptr ? first : other;
-}
-
-bool ReadQueue::HasPart(const Client& client, const AnnouncedMessage& next) const {
-  const auto bytes = static_cast<double>(next.bytes);
-  const double half = std::max(WindowOf(next), kLeastReading * bytes) / 2.0;
-  return client.reading > 0 && client.reading_bytes + bytes > half;
-}
-
-bool ReadQueue::HasRoom(const AnnouncedMessage& message) const {
-  const auto bytes = static_cast<double>(message.bytes);
-  return reading() < kLeastReading || (is_known() && LoadOf(bytes) - bytes <= WindowOf(message));
-}
-
-void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
-  Advance(now);
-  const auto bytes = static_cast<double>(message->bytes);
-  message->begin = now;
-  message->predicted_s = is_known() ? ReadingOf(*message, LoadOf(bytes)) + AfterOf(*message) : 0.0;
-  message->due = now + (is_known() ? absl::Seconds(kOverdue * message->predicted_s) + kOverdueLeast
-                                   : kOverdueUnknown);
-  message->readers_before = readers_;
-  message->state = AnnouncedMessage::State::kReads;
-  reading_.push_back(message);
-  Client& client = clients_[message->client];
-  ++client.reading;
-  client.reading_bytes += bytes;
-}
-
-void ReadQueue::EndReading(AnnouncedMessage* message) {
-  reading_.erase(std::find(reading_.begin(), reading_.end(), message));
-  Client& client = clients_[message->client];
-  --client.reading;
-  client.reading_bytes -= static_cast<double>(message->bytes);
-}
-
-void ReadQueue::DropOverdue(absl::Time now) {
-  Advance(now);
-  for (size_t i = reading_.size(); i-- > 0;) {
-    AnnouncedMessage* const message = reading_[i];
-    if (message->due > now) continue;
-    EndReading(message);
-    message->state = AnnouncedMessage::State::kOverdue;
-    ++overdue_;
-    // Of who sends none of several the first one teaches, and no other.
-    if (++clients_[message->client].overdue == 1) Learn(*message, /*came=*/false);
-  }
-}
-
-void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
-  Advance(now);
-  Client& client = clients_[message->client];
-  if (message->state == AnnouncedMessage::State::kOverdue) {
-    --client.overdue;
-    --overdue_;
-    // Where all are slow nothing else would ever be known.
-    if (end == End::kCame && !is_known()) Learn(*message, /*came=*/true);
-  } else {
-    EndReading(message);
-    if (end == End::kCame) {
-      Learn(*message, /*came=*/true);
-    } else if (end == End::kLate && client.overdue == 0) {
-      Learn(*message, /*came=*/false);
-    }
-  }
-  message->read_s = absl::ToDoubleSeconds(now - message->begin);
-  message->state = AnnouncedMessage::State::kOutside;
-  Tidy(message->client);
-  DropOverdue(now);
 }
 
 }  // namespace baseband::server

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <tuple>
@@ -42,11 +43,13 @@ struct AnnouncedMessage {
 
   State state = State::kOutside;
   bool is_try = false;  // see ReadQueue::Tries
+  bool was_overdue = false;
   uint64_t number = 0;  // by arrival
   absl::Time entered;
   // From its turn on:
   absl::Time begin;
   double predicted_s = 0.0;  // until it is answered; 0 while nothing is known
+  double expected_s = 0.0;   // of that, its reading
   double read_s = 0.0;
   absl::Time due;               // afterwards nobody waits for it
   double readers_before = 0.0;  // see ReadQueue::Advance
@@ -64,9 +67,11 @@ struct AnnouncedMessage {
 //    it, each kPatience-th excepted, and again when its turn has come; but not while nothing is
 //    known, nor who has the way in for itself. Where many of a method, size and timeout were late
 //    in a row, or an idle server would be, they are tried now and then only.
-// 4. While others wait nobody has more than half of what is read. Who takes much longer than was
-//    expected, by a slow link or because nothing is sent, is overdue: it may come still, but nobody
-//    waits for it any more, and of its client one is read at a time until it has.
+// 4. While others wait nobody has more than half of what is read, nor does more of his count as
+//    going before them. Who takes much longer than was expected, by a slow link or because nothing
+//    is sent, is overdue: it may come still, but nobody waits for it any more, and it teaches
+//    nothing of those that come. Its client is slow until it has, and for kSlow after it was given
+//    up, or another one that should have come: one of his is read at a time, and others' before it.
 // Times are the caller's clock's. Pure. Not thread-safe.
 class ReadQueue {
  public:
@@ -76,6 +81,7 @@ class ReadQueue {
   static constexpr uint64_t kPatience = 16;
   // Of so many messages the rate is learned before anybody is refused by it.
   static constexpr int kLeastSeen = 8;
+  static constexpr absl::Duration kSlow = absl::Seconds(1);  // see 4
 
   // Of `max_waiting`, at least 1, a client has half.
   explicit ReadQueue(int64_t max_waiting) : max_waiting_(max_waiting) {}
@@ -122,6 +128,9 @@ class ReadQueue {
     int64_t reading = 0;                             // none of them overdue
     int64_t overdue = 0;
     double reading_bytes = 0.0;
+    absl::Time slow_until = absl::InfinitePast();
+
+    bool is_slow() const { return overdue > 0 || slow_until > absl::InfinitePast(); }
   };
 
   static Place PlaceOf(const AnnouncedMessage& message) {
@@ -131,6 +140,9 @@ class ReadQueue {
   // What is read while one of `bytes` is: as much of each other, and its own.
   double LoadOf(double bytes) const;
   double AfterOf(const AnnouncedMessage& message) const;
+  // What is read before it, up to `most` and some: all that goes before it of its client's, and
+  // what each other one may have read meanwhile.
+  double BytesBefore(const AnnouncedMessage& message, double most) const;
   absl::Status CheckRoom(const AnnouncedMessage& message) const;
   absl::Status CheckInTime(AnnouncedMessage* message, double bytes_before, absl::Time now);
   static LateRequests::Kind KindOf(const AnnouncedMessage& message);
@@ -143,10 +155,11 @@ class ReadQueue {
   bool HasRoom(const AnnouncedMessage& message) const;
   // The one whose turn it is; there is one. Null: those that wait have what is theirs.
   AnnouncedMessage* First();
-  // Whether, while others wait, a client has all that is his, with his `next` one.
+  // What is a client's while others wait, in messages like `next`, and whether he has it with that.
+  double PartOf(const AnnouncedMessage& next) const;
   bool HasPart(const Client& client, const AnnouncedMessage& next) const;
   static bool MayBegin(const Client& client) {
-    return !client.waiting.empty() && (client.overdue == 0 || client.reading == 0);
+    return !client.waiting.empty() && (!client.is_slow() || client.reading == 0);
   }
   void Begin(AnnouncedMessage* message, absl::Time now);
   AnnouncedMessage* Remove(AnnouncedMessage* message);
@@ -156,7 +169,9 @@ class ReadQueue {
   void LearnCaution(const AnnouncedMessage& message, double seconds, bool in_time);
   // Time goes on, with so many being read.
   void Advance(absl::Time now);
-  // Forgets a client of whom nothing is here.
+  // Who was given up while `message` should have come is slow for a while.
+  void Suspect(const AnnouncedMessage& message, absl::Time now);
+  // Forgets a client of whom nothing is here, and nothing is known.
   void Tidy(const std::string& client);
 
   const int64_t max_waiting_;
@@ -171,8 +186,9 @@ class ReadQueue {
   std::map<Place, AnnouncedMessage*> waiting_;
   std::vector<AnnouncedMessage*> reading_;
   std::unordered_map<std::string, Client> clients_;
-  absl::Status closed_;   // OK: it is not
-  double readers_ = 0.0;  // how many were read, over time: seconds
+  std::deque<std::pair<absl::Time, std::string>> slow_;  // who was slow, and until when at least
+  absl::Status closed_;                                  // OK: it is not
+  double readers_ = 0.0;                                 // how many were read, over time: seconds
   absl::Time advanced_ = absl::UnixEpoch();
   int64_t overdue_ = 0;
   uint64_t entered_ = 0;

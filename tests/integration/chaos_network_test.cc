@@ -163,6 +163,24 @@ TEST_F(ChaosNetworkTest, WhoLivesButDoesNotReadHisAnswerIsCutOff) {
   EXPECT_EQ(server_->Metric("baseband_open_connections"), 3) << "it is the call that ends";
 }
 
+// Not even the first one of a stream, with its credits.
+TEST_F(ChaosNetworkTest, WhoDoesNotReadAStreamsFirstResponseIsCutOff) {
+  Start({"--keepalive=1s", "--stall=2s"});
+  if (HasFatalFailure()) return;
+  v1::SubmitRequest request;
+  request.set_id(1);
+  *request.mutable_encode() = EncodeOf(NrCode(1, 384), 40);
+  const RawCall call(server_->target(), "/baseband.v1.Baseband/Submit",
+                     request.SerializeAsString());
+  const absl::Time deadline = absl::Now() + kPatience;
+  while (server_->Metric("baseband_pool_used_bytes", {"pool=\"reply\""}) == 0) {
+    ASSERT_LT(absl::Now(), deadline);
+  }
+  EXPECT_TRUE(
+      server_->WaitForMetric("baseband_requests_in_flight", {"rpc=\"Submit\""}, 0, kPatience));
+  EXPECT_TRUE(server_->WaitForMetric("baseband_pool_used_bytes", {}, 0, kPatience));
+}
+
 // A process that stands still with its socket's buffers full, which no ping gets through: more than
 // gRPC finds out by itself.
 TEST_F(ChaosNetworkTest, WhoStandsStillInMidAnswerIsDroppedOverTcpAndOverAUnixSocket) {

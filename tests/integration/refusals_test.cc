@@ -363,8 +363,8 @@ TEST_F(RawBytesTest, MethodsNobodyServes) {
     clients.emplace_back([] {
       const auto channel = OwnChannel(server_->target());
       for (int call = 0; call < 1000; ++call) {
-        ASSERT_EQ(CallRaw(channel, "/baseband.v1.Baseband/Modulate", "").error_code(),
-                  grpc::StatusCode::UNIMPLEMENTED);
+        const grpc::Status status = CallRaw(channel, "/baseband.v1.Baseband/Modulate", "");
+        ASSERT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << status.error_message();
       }
     });
   }

@@ -102,48 +102,103 @@ TEST_F(ScarceMemoryTest, AllAreRefusedWhileItIsAndServedAfterwards) {
   EXPECT_THAT(server.process().Output(), HasSubstr("every new request is refused"));
 }
 
+constexpr int64_t kMib = 1 << 20;
+
+// Calls to `server` whose messages of 20 MiB come to about 70 MiB of each connection.
+class HalfMessages {
+ public:
+  static constexpr int kConnections = 4;
+
+  explicit HalfMessages(const ServerProcess& server) : proxy_(server.target(), Stalling()) {
+    request_.set_payload(std::string(20 * kMib, 'x'));
+    for (int i = 0; i < kConnections; ++i) {
+      const std::shared_ptr<v1::Baseband::Stub> stub = Connect(proxy_.target());
+      for (int k = 0; k < 4; ++k) {
+        contexts_.push_back(std::make_unique<grpc::ClientContext>());
+        calls_.emplace_back([this, stub, context = contexts_.back().get()] {
+          v1::EncodeResponse response;
+          const grpc::StatusCode code = stub->Encode(context, request_, &response).error_code();
+          ended_ += code == grpc::StatusCode::RESOURCE_EXHAUSTED ? 1 : 0;
+        });
+      }
+    }
+  }
+  ~HalfMessages() {
+    for (const auto& context : contexts_) context->TryCancel();
+    for (std::thread& call : calls_) call.join();
+  }
+  // By the server, for want of memory.
+  int ended() const { return ended_; }
+  bool have_all_stalled() const { return proxy_.stalled() >= kConnections; }
+
+ private:
+  static Plan Stalling() {
+    Plan plan;
+    plan.up.stall_after = 70 * kMib;
+    return plan;
+  }
+
+  Proxy proxy_;
+  v1::EncodeRequest request_;
+  std::atomic<int> ended_{0};
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts_;
+  std::vector<std::thread> calls_;
+};
+
 TEST_F(ScarceMemoryTest, HalfMessagesTakeNoMoreThanTheirMemory) {
-  constexpr int64_t kMib = 1 << 20;
   std::vector<std::string> flags = kSmall;
   flags.push_back("--grpc-mib=64");
   auto started = ServerProcess::Start(flags);
   ASSERT_THAT(started, IsOk());
   ServerProcess& server = **started;
   const double calm = server.Metric("process_resident_memory_bytes");
-  Plan plan;
-  plan.up.stall_after = 70 * kMib;
-  Proxy proxy(server.target(), plan);
-  v1::EncodeRequest request;
-  request.set_payload(std::string(20 * kMib, 'x'));
-  std::atomic<int> ended{0};  // by the server
-  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
-  std::vector<std::thread> calls;
-  constexpr int kConnections = 4;
-  for (int i = 0; i < kConnections; ++i) {
-    const std::shared_ptr<v1::Baseband::Stub> stub = Connect(proxy.target());
-    for (int k = 0; k < 4; ++k) {
-      contexts.push_back(std::make_unique<grpc::ClientContext>());
-      calls.emplace_back([&request, &ended, stub, context = contexts.back().get()] {
-        v1::EncodeResponse response;
-        const grpc::StatusCode code = stub->Encode(context, request, &response).error_code();
-        ended += code == grpc::StatusCode::RESOURCE_EXHAUSTED ? 1 : 0;
-      });
-    }
-  }
+  const HalfMessages half(server);
   const absl::Time deadline = absl::Now() + absl::Seconds(120);
   double most = 0;
   const auto look = [&] {
     most = std::max(most, server.Metric("process_resident_memory_bytes"));
     absl::SleepFor(absl::Milliseconds(20));
   };
-  while (ended == 0 && proxy.stalled() < kConnections && absl::Now() < deadline) look();
+  while (half.ended() == 0 && !half.have_all_stalled() && absl::Now() < deadline) look();
   for (int i = 0; i < 50; ++i) look();
-  EXPECT_GT(ended, 0);
+  EXPECT_GT(half.ended(), 0);
   EXPECT_LT(most - calm, 160 * kMib);  // of 280
   v1::EncodeResponse answer;
   EXPECT_TRUE(Call(*Connect(server.target()), EncodeOf(NrCode(1, 384), 1), &answer).ok());
-  for (const auto& context : contexts) context->TryCancel();
-  for (std::thread& call : calls) call.join();
+}
+
+// While gRPC's memory is full, what is freed of it wakes whoever is to give some back.
+TEST_F(ScarceMemoryTest, WhileHalfMessagesFillItPayloadsOfOthersAreServedAndFreed) {
+  std::vector<std::string> flags = kSmall;
+  flags.push_back("--grpc-mib=64");
+  auto started = ServerProcess::Start(flags);
+  ASSERT_THAT(started, IsOk());
+  ServerProcess& server = **started;
+  std::atomic<bool> is_over{false};
+  std::atomic<int> served{0};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 4; ++i) {
+    others.emplace_back([&] {
+      const auto stub = Connect(server.target());
+      const v1::EncodeRequest request = EncodeOf(NrCode(1, 384), 200);
+      while (!is_over) {
+        v1::EncodeResponse response;
+        grpc::ClientContext context;
+        context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
+        served += stub->Encode(&context, request, &response).ok() ? 1 : 0;
+      }
+    });
+  }
+  for (int round = 0; round < 4 && server.process().IsRunning(); ++round) {
+    const HalfMessages half(server);
+    const absl::Time end = absl::Now() + absl::Seconds(2);
+    while (absl::Now() < end && server.process().IsRunning())
+      absl::SleepFor(absl::Milliseconds(10));
+  }
+  is_over = true;
+  for (std::thread& other : others) other.join();
+  EXPECT_TRUE(server.process().IsRunning()) << server.process().Output();
+  EXPECT_GT(served, 0);
 }
 
 TEST_F(ScarceMemoryTest, WhoDoesNotSendOnIsRefusedAndKeepsNobodyOut) {

@@ -23,11 +23,11 @@ absl::Status CheckWays(const LoadFlags& load, const GlobalFlags& flags, const CL
         absl::StrCat(load.stream ? "--stream" : "--shared-memory",
                      " does not go with --ring, whose requests and payloads are in its memory"));
   }
-  for (const char* const of_calls : {"--attempts", "--no-throttle"}) {
-    if (app.count(of_calls) > 0 && (flags.ring || load.stream)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(of_calls, " goes with neither --stream nor --ring"));
-    }
+  if (app.count("--attempts") > 0 && (flags.ring || load.stream)) {
+    return absl::InvalidArgumentError("--attempts goes with neither --stream nor --ring");
+  }
+  if (load.no_throttle && flags.ring) {
+    return absl::InvalidArgumentError("--no-throttle does not go with --ring, which has none");
   }
   if (!load.transports.empty() &&
       (load.find_knee || load.stream || flags.shared_memory || flags.ring || !load.csv.empty() ||

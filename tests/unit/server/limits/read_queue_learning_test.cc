@@ -100,6 +100,38 @@ TEST_F(ReadQueueTest, WhatIsAlwaysLateIsTriedNowAndThenUntilItIsInTime) {
   EXPECT_EQ(let_in(100, 1e-3), 100);
 }
 
+TEST_F(ReadQueueTest, WhatIsLateOfOneClientIsNoSignForAnother) {
+  constexpr absl::Duration kDeadline = absl::Milliseconds(5);
+  const auto is_let_in = [&](const std::string& client) {
+    AnnouncedMessage* const message = Make(kDeadline, client);
+    if (!queue_.Enter(message, now_).ok()) return false;
+    EXPECT_EQ(NextToRead(), message);
+    now_ += absl::Milliseconds(1);
+    queue_.Leave(message, ReadQueue::End::kCame, now_);
+    queue_.Answered(*message, client == "late" ? 1.0 : 1e-3, client != "late");
+    return true;
+  };
+  int late = 0;
+  for (int i = 0; i < 500; ++i) {
+    late += is_let_in("late") ? 1 : 0;
+    EXPECT_TRUE(is_let_in("honest")) << i;
+  }
+  EXPECT_LT(late, 200);
+}
+
+TEST_F(ReadQueueTest, WhatComesOnceItIsOverdueTeachesNothingOfLateness) {
+  constexpr absl::Duration kDeadline = absl::Milliseconds(20);
+  for (int i = 0; i < 2 * LateRequests::kHopeless; ++i) {
+    AnnouncedMessage* const slow = Enter(Make(kDeadline));
+    ASSERT_EQ(NextToRead(), slow) << i;
+    now_ += kDeadline;
+    queue_.Leave(slow, ReadQueue::End::kCame, now_);
+    queue_.Answered(*slow, 0.0, /*in_time=*/false);
+    now_ += ReadQueue::kSlow;
+  }
+  EXPECT_NEAR(queue_.rate(), 1e9, 2e8);
+}
+
 TEST_F(ReadQueueTest, NobodyIsRefusedWhoHasTheWayInForItself) {
   AnnouncedMessage* const message = Enter(Make(absl::Milliseconds(0.5)));
   EXPECT_EQ(NextToRead(), message);

@@ -90,6 +90,74 @@ TEST_F(ReadQueueTest, WhoNeverSendsNeitherSlowsNorStopsOthers) {
   EXPECT_GT(queue_.rate(), 0.8 * before);
 }
 
+TEST_F(ReadQueueTest, HoweverLongTheWorkAfterwardsTakesASilentClientIsOverdueAsSoon) {
+  for (int i = 0; i < 3; ++i) {
+    AnnouncedMessage* const worked_on = Enter(Make(absl::InfiniteDuration(), "silent"));
+    ASSERT_EQ(NextToRead(), worked_on);
+    now_ += absl::Milliseconds(1);
+    queue_.Leave(worked_on, ReadQueue::End::kCame, now_);
+    queue_.Answered(*worked_on, 8.0, /*in_time=*/true);
+  }
+  for (int i = 0; i < kLanes; ++i) Enter(Make(absl::InfiniteDuration(), "silent"));
+  while (NextToRead() != nullptr) {
+  }
+  now_ += absl::Milliseconds(4 * (kLanes + 1) + 5);
+  AnnouncedMessage* const other = Enter(Make(absl::InfiniteDuration(), "other"));
+  EXPECT_EQ(NextToRead(), other);
+}
+
+TEST_F(ReadQueueTest, WhatASilentClientAnnouncesRefusesNoOther) {
+  for (int i = 0; i < kMostWaiting / 2; ++i) {
+    AnnouncedMessage* const silent = Make(absl::Seconds(100), "silent", Priority::kHigh);
+    silent->bytes = 64 * kMb;
+    (void)queue_.Enter(silent, now_);
+  }
+  for (int i = 0; i < 20; ++i) {
+    AnnouncedMessage* const honest = Enter(Make(absl::Milliseconds(40), "honest"));
+    AnnouncedMessage* next = nullptr;
+    do {
+      next = NextToRead();
+      ASSERT_NE(next, nullptr);
+    } while (next != honest);
+    now_ += absl::Milliseconds(1);
+    queue_.Leave(honest, ReadQueue::End::kCame, now_);
+  }
+}
+
+// Again and again, before they are overdue.
+TEST_F(ReadQueueTest, WhoIsGivenUpInPlaceOfBeingReadGoesBehindOthersForAWhile) {
+  for (int i = 0; i < 2; ++i) {
+    AnnouncedMessage* const silent =
+        Enter(Make(absl::InfiniteDuration(), "silent", Priority::kHigh));
+    ASSERT_EQ(NextToRead(), silent);
+    now_ += absl::Milliseconds(3);
+    queue_.Leave(silent, ReadQueue::End::kGivenUp, now_);
+  }
+  const auto enter = [&] {
+    Enter(Make(absl::InfiniteDuration(), "silent", Priority::kHigh));
+    Enter(Make(absl::InfiniteDuration(), "silent", Priority::kHigh));
+    return Enter(Make(absl::InfiniteDuration(), "honest"));
+  };
+  const auto leave_all = [&](const std::vector<AnnouncedMessage*>& messages) {
+    for (AnnouncedMessage* message : messages) {
+      queue_.Leave(message, ReadQueue::End::kCame, now_);
+    }
+  };
+  AnnouncedMessage* const before = enter();
+  EXPECT_EQ(NextToRead(), before);
+  AnnouncedMessage* const one = NextToRead();
+  ASSERT_NE(one, nullptr);
+  EXPECT_EQ(NextToRead(), nullptr) << "one at a time";
+  leave_all({before, one});
+  AnnouncedMessage* const another = NextToRead();
+  leave_all({another});
+  now_ += ReadQueue::kSlow;
+  AnnouncedMessage* const after = enter();
+  EXPECT_EQ(NextToRead()->client, "silent");
+  EXPECT_EQ(NextToRead()->client, "silent");
+  EXPECT_EQ(NextToRead(), after);
+}
+
 // However many of such a client's go before it.
 TEST(ManyReadQueueTest, WhoMayNotBeginHidesNobodyBehindHim) {
   ReadQueue queue(4096);

@@ -1,0 +1,149 @@
+// ReadQueue's half that gives turns: what is read, and by whom others are waited for.
+#include <algorithm>
+#include <utility>
+
+#include "server/limits/read_queue.h"
+
+namespace baseband::server {
+namespace {
+
+// Overdue is who takes so many times as long as expected, and kOverdueLeast more.
+constexpr double kOverdue = 4.0;
+constexpr absl::Duration kOverdueLeast = absl::Milliseconds(5);
+constexpr absl::Duration kOverdueUnknown = absl::Milliseconds(100);
+// Who has not come in so many times as long as expected should have.
+constexpr double kShouldHaveCome = 1.5;
+
+constexpr Priority kClasses[] = {Priority::kHigh, Priority::kNormal, Priority::kLow};
+
+}  // namespace
+
+ReadQueue::Turn ReadQueue::Next(absl::Time now) {
+  DropOverdue(now);
+  if (waiting_.empty()) return {};
+  if (!closed_.ok()) return {Remove(waiting_.begin()->second), closed_};
+  // The earliest of each class may be late whoever's turn it is.
+  for (const Priority priority : kClasses) {
+    const auto first = waiting_.lower_bound({priority, absl::InfinitePast(), 0});
+    if (first != waiting_.end() && first->second->deadline <= now) {
+      AnnouncedMessage* const late = Remove(first->second);
+      return {late, CheckInTime(late, 0.0, now)};
+    }
+  }
+  AnnouncedMessage* const message = First();
+  if (message == nullptr) return {};
+  if (absl::Status status = CheckInTime(message, 0.0, now); !status.ok()) {
+    return {Remove(message), std::move(status)};
+  }
+  if (!HasRoom(*message)) return {};
+  ++turns_;
+  Begin(Remove(message), now);
+  return {message, absl::OkStatus()};
+}
+
+AnnouncedMessage* ReadQueue::First() {
+  const bool by_arrival = turns_ % kPatience == kPatience - 1;
+  const auto goes_before = [=](const AnnouncedMessage& a, const AnnouncedMessage& b) {
+    return by_arrival ? a.number < b.number : PlaceOf(a) < PlaceOf(b);
+  };
+  AnnouncedMessage* first = nullptr;
+  AnnouncedMessage* other = nullptr;  // of those whose client is slow, or has its part already
+  for (const auto& [name, client] : clients_) {
+    if (!MayBegin(client)) continue;
+    AnnouncedMessage* const message =
+        by_arrival ? client.arrivals.begin()->second : client.waiting.begin()->second;
+    const bool goes_behind = client.is_slow() || HasPart(client, *message);
+    AnnouncedMessage*& best = !by_arrival && goes_behind ? other : first;
+    if (best == nullptr || goes_before(*message, *best)) best = message;
+  }
+  return first != nullptr ? first : other;
+}
+
+double ReadQueue::PartOf(const AnnouncedMessage& next) const {
+  return std::max(WindowOf(next), kLeastReading * static_cast<double>(next.bytes)) / 2.0;
+}
+
+bool ReadQueue::HasPart(const Client& client, const AnnouncedMessage& next) const {
+  return client.reading > 0 &&
+         client.reading_bytes + static_cast<double>(next.bytes) > PartOf(next);
+}
+
+bool ReadQueue::HasRoom(const AnnouncedMessage& message) const {
+  const auto bytes = static_cast<double>(message.bytes);
+  return reading() < kLeastReading || (is_known() && LoadOf(bytes) - bytes <= WindowOf(message));
+}
+
+void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
+  Advance(now);
+  const auto bytes = static_cast<double>(message->bytes);
+  message->begin = now;
+  message->expected_s = is_known() ? ReadingOf(*message, LoadOf(bytes)) : 0.0;
+  message->predicted_s = is_known() ? message->expected_s + AfterOf(*message) : 0.0;
+  message->due = now + (is_known() ? absl::Seconds(kOverdue * message->expected_s) + kOverdueLeast
+                                   : kOverdueUnknown);
+  message->readers_before = readers_;
+  message->state = AnnouncedMessage::State::kReads;
+  reading_.push_back(message);
+  Client& client = clients_[message->client];
+  ++client.reading;
+  client.reading_bytes += bytes;
+}
+
+void ReadQueue::EndReading(AnnouncedMessage* message) {
+  reading_.erase(std::find(reading_.begin(), reading_.end(), message));
+  Client& client = clients_[message->client];
+  --client.reading;
+  client.reading_bytes -= static_cast<double>(message->bytes);
+}
+
+void ReadQueue::Suspect(const AnnouncedMessage& message, absl::Time now) {
+  const double seconds = absl::ToDoubleSeconds(now - message.begin);
+  if (!message.was_overdue && (!is_known() || seconds <= kShouldHaveCome * message.expected_s))
+    return;
+  clients_[message.client].slow_until = now + kSlow;
+  slow_.emplace_back(now + kSlow, message.client);
+}
+
+void ReadQueue::DropOverdue(absl::Time now) {
+  Advance(now);
+  for (; !slow_.empty() && slow_.front().first <= now; slow_.pop_front()) {
+    Client& client = clients_[slow_.front().second];
+    if (client.slow_until <= now) client.slow_until = absl::InfinitePast();
+    Tidy(slow_.front().second);
+  }
+  for (size_t i = reading_.size(); i-- > 0;) {
+    AnnouncedMessage* const message = reading_[i];
+    if (message->due > now) continue;
+    EndReading(message);
+    message->state = AnnouncedMessage::State::kOverdue;
+    message->was_overdue = true;
+    ++overdue_;
+    // Of who sends none of several the first one teaches, and no other.
+    if (++clients_[message->client].overdue == 1) Learn(*message, /*came=*/false);
+  }
+}
+
+void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
+  Advance(now);
+  Client& client = clients_[message->client];
+  if (message->state == AnnouncedMessage::State::kOverdue) {
+    --client.overdue;
+    --overdue_;
+    // Where all are slow nothing else would ever be known.
+    if (end == End::kCame && !is_known()) Learn(*message, /*came=*/true);
+  } else {
+    EndReading(message);
+    if (end == End::kCame) {
+      Learn(*message, /*came=*/true);
+    } else if (end == End::kLate && client.overdue == 0) {
+      Learn(*message, /*came=*/false);
+    }
+  }
+  if (end == End::kLate || end == End::kGivenUp) Suspect(*message, now);
+  message->read_s = absl::ToDoubleSeconds(now - message->begin);
+  message->state = AnnouncedMessage::State::kOutside;
+  Tidy(message->client);
+  DropOverdue(now);
+}
+
+}  // namespace baseband::server
