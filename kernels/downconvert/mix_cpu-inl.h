@@ -61,9 +61,8 @@ HWY_INLINE Turn TurnOf(VF t, VU quarter) {
   const auto sign = hn::Set(du, uint32_t{1} << 31);
   const auto is_swapped = hn::MaskFromVec(
       hn::BitCast(df, hn::BroadcastSignBit(hn::BitCast(di, hn::ShiftLeft<31>(quarter)))));
-  Turn turn;
-  turn.cosine = hn::IfThenElse(is_swapped, sine, cosine);
-  turn.sine = hn::IfThenElse(is_swapped, cosine, sine);
+  // Not without values: GCC compiles a constructor that nobody writes for no SIMD target.
+  Turn turn{hn::IfThenElse(is_swapped, sine, cosine), hn::IfThenElse(is_swapped, cosine, sine)};
   const auto cosine_sign = hn::And(hn::ShiftLeft<30>(hn::Add(quarter, one)), sign);
   const auto sine_sign = hn::And(hn::ShiftLeft<30>(quarter), sign);
   turn.cosine = hn::Xor(turn.cosine, hn::BitCast(df, cosine_sign));

@@ -137,12 +137,10 @@ HWY_INLINE VU8 Scale(VU8 magnitude, V16 factor, VU8 offset) {
 
 HWY_INLINE Answers AnswersOf(const Minima& minima, VU8 limit, V16 factor, VU8 offset) {
   const auto bias = hn::Set(du8, kBias);
-  Answers answers;
-  answers.least = minima.least;
-  answers.signs = minima.signs;
-  answers.to_others = hn::Add(Scale(hn::Min(minima.least, limit), factor, offset), bias);
-  answers.to_least = hn::Add(Scale(hn::Min(minima.second, limit), factor, offset), bias);
-  return answers;
+  const auto to_others = hn::Add(Scale(hn::Min(minima.least, limit), factor, offset), bias);
+  const auto to_least = hn::Add(Scale(hn::Min(minima.second, limit), factor, offset), bias);
+  // Not without values: GCC compiles a constructor that nobody writes for no SIMD target.
+  return Answers{minima.least, minima.signs, to_others, to_least};
 }
 
 // Updates one row of the base matrix. kDegree is its number of shared blocks, so that all of its q

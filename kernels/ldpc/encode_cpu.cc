@@ -3,6 +3,7 @@
 // Bits are packed 64 to a word, bit 0 of a group in the most significant bit of its first word;
 // groups are cyclically extended, so that a rotated vector is two unaligned loads, one word apart,
 // and a pair of shifts (encode_math.h draws the same for 32-bit words).
+#include "kernels/base/simd_targets.h"
 #include "kernels/ldpc/encode.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -135,6 +135,14 @@ class IncludesTest(unittest.TestCase):
                     with self.subTest(f"{path} includes {include}"):
                         self.assertTrue(allowed, f"{here} must not know {what}")
 
+    def test_what_is_compiled_for_each_simd_target_says_for_which_first(self):
+        ours = '"kernels/base/simd_targets.h"'
+        for path, text in sources():
+            includes = INCLUDE.findall(text)
+            if '"hwy/foreach_target.h"' in includes:
+                with self.subTest(str(path)):
+                    self.assertIn(ours, includes[:includes.index('"hwy/foreach_target.h"')])
+
     def test_no_link_runs_upwards(self):
         lists = [path for top in ("common", "proto", "kernels", "server", "client")
                  for path in sorted((TOP / top).rglob("CMakeLists.txt"))]
