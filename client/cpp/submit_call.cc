@@ -1,6 +1,7 @@
 #include "client/cpp/submit_call.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,21 +15,6 @@ CallHeader HeaderOf(const SubmitStreamOptions& options) {
   header.wait_for_ready = options.wait_for_ready;
   header.priority = options.priority;
   return header;
-}
-
-// What becomes of a request that has no answer when its stream ends. Only where the server went, or
-// said nothing any more, it may be tried elsewhere: Unavailable. When to come back is what the
-// stream's end said of it.
-absl::Status Lost(const absl::Status& result) {
-  if (absl::IsCancelled(result)) {
-    return result;
-  }
-  absl::Status lost(
-      absl::IsDeadlineExceeded(result) ? absl::StatusCode::kUnavailable : result.code(),
-      absl::StrCat("the stream ended before the answer came: ", result.ToString()));
-  const absl::Duration retry_after = RetryAfter(result);
-  if (retry_after > absl::ZeroDuration()) SetRetryAfter(retry_after, &lost);
-  return lost;
 }
 
 // gRPC may hold back messages that others follow until there are so many bytes of them.
@@ -161,10 +147,15 @@ ClientThrottle::Admission SubmitCall::Admit(const Request& request,
                           /*least_wait=*/0.0);
 }
 
-absl::optional<SubmitCall::Request> SubmitCall::TakeAdmitted() {
-  while (const Request* const next = queue_.Next()) {
+absl::optional<SubmitCall::Request> SubmitCall::TakeAdmitted(int64_t below) {
+  for (;;) {
+    const Request* const next = queue_.Next();
+    if (next == nullptr || next->charged >= below) return absl::nullopt;
     const Place place = next->place();
-    auto waiter = std::make_shared<RoomWaiter>(weak_from_this(), place);
+    std::shared_ptr<RoomWaiter> waiter;
+    if (place.first < absl::InfiniteFuture()) {
+      waiter = std::make_shared<RoomWaiter>(weak_from_this(), place);
+    }
     ClientThrottle::Admission admission = Admit(*next, waiter);
     if (admission.waits()) {
       queue_.Withhold(admission.wait_until, std::move(waiter));
@@ -176,21 +167,21 @@ absl::optional<SubmitCall::Request> SubmitCall::TakeAdmitted() {
       return request;
     } else {
       deadlines_.erase(place);
-      hopeless_.emplace_back(Withdraw(place), std::move(admission.status));
+      hopeless_.push_back(GiveUp(place, std::move(admission.status)));
       AcceptEnqueued();
     }
     Watch();
   }
-  return absl::nullopt;
 }
 
 absl::optional<grpc::ByteBuffer> SubmitCall::TakeNext(bool* more) {
   absl::optional<Request> next;
   {
     absl::MutexLock lock(&mutex_);
-    next = following_.has_value() ? std::exchange(following_, absl::nullopt) : TakeAdmitted();
+    next = following_.has_value() ? std::exchange(following_, absl::nullopt)
+                                  : TakeAdmitted(std::numeric_limits<int64_t>::max());
     if (!next.has_value()) return absl::nullopt;
-    if (next->charged < kMostHeldBytes) following_ = TakeAdmitted();
+    if (next->charged < kMostHeldBytes) following_ = TakeAdmitted(kMostHeldBytes);
     *more = following_.has_value();
   }
   const grpc::ByteBuffer message = ToMessage(next->id, next->item);
@@ -209,165 +200,6 @@ bool SubmitCall::OnRoom(const Place& place) {
   }
   Pump();
   return true;
-}
-
-void SubmitCall::TellThrottle(const Waiting& waiting, const absl::Status& outcome) {
-  if (waiting.timeout == absl::InfiniteDuration()) return;
-  const absl::Time now = SteadyNow();
-  const bool was_late = waiting.done == nullptr || now >= waiting.deadline;
-  throttle().OnEnd(waiting.throttled_as, outcome, was_late,
-                   absl::FDivDuration(now - waiting.sent, waiting.timeout));
-}
-
-void SubmitCall::OnHalfClosed() {
-  heard_ = SteadyNow();
-  Watch();
-}
-
-void SubmitCall::OnMessage(grpc::ByteBuffer message) {
-  absl::StatusOr<SubmitAnswer> answer = ReadSubmitResponse(std::move(message));
-  Waiting waiting;
-  bool has_room = false;  // in flight
-  {
-    absl::MutexLock lock(&mutex_);
-    heard_ = SteadyNow();
-    if (answer.ok() && answer->id != 0) {
-      const auto found = open_.find(answer->id);
-      if (found == open_.end()) {
-        answer = absl::InternalError(
-            absl::StrCat("the server answered id ", answer->id, ", which is not in flight"));
-      } else {
-        waiting = std::move(found->second);
-        given_up_ -= waiting.done == nullptr ? 1 : 0;
-        TellThrottle(waiting, answer->status);
-        has_room = true;
-        if (answer->status.ok()) {
-          times_.Add(waiting.kind, heard_ - waiting.sent, waiting.timeout, heard_);
-        }
-        deadlines_.erase({waiting.deadline, answer->id});
-        open_.erase(found);
-      }
-    }
-    if (answer.ok()) {
-      granted_ = true;
-      queue_.AddCredits(answer->credit_requests, answer->credit_bytes);
-      AcceptEnqueued();
-    } else {
-      AbortLocked(answer.status());
-    }
-  }
-  Pump();
-  if (has_room) throttle().TellWaiting(waiting.throttled_as);
-  if (waiting.done == nullptr) {
-    return;
-  }
-  if (!answer->status.ok()) {
-    waiting.done(answer->status);
-  } else if (answer->field != waiting.response_field) {
-    waiting.done(absl::InternalError("the server answered with another operation's response"));
-  } else {
-    waiting.done(std::move(answer->result));
-  }
-}
-
-absl::Status SubmitCall::CheckComplete() const {
-  const size_t unanswered = open_.size() + queue_.size();
-  return unanswered == 0 ? absl::OkStatus()
-                         : absl::InternalError(absl::StrCat("the server ended the stream with ",
-                                                            unanswered, " requests unanswered"));
-}
-
-void SubmitCall::OnEnd(const absl::Status& result) {
-  std::unordered_map<uint64_t, Waiting> open;
-  std::vector<Request> unsent;
-  Hopeless hopeless;
-  {
-    absl::MutexLock lock(&mutex_);
-    open.swap(open_);
-    unsent = queue_.WithdrawAll();
-    following_.reset();
-    hopeless.swap(hopeless_);
-    deadlines_.clear();
-    given_up_ = 0;
-    alarm_.Cancel();
-  }
-  const absl::Status lost = Lost(result);
-  std::set<ClientThrottle::Kind> kinds;
-  for (const auto& [id, waiting] : open) {
-    TellThrottle(waiting, lost);
-    kinds.insert(waiting.throttled_as);
-  }
-  for (const auto& kind : kinds) throttle().TellWaiting(kind);
-  for (const auto& [id, waiting] : open) {
-    if (waiting.done != nullptr) waiting.done(lost);
-  }
-  for (const Request& request : unsent) request.item.done(lost);
-  for (const auto& [done, why] : hopeless) done(why);
-}
-
-SubmitItem::Done SubmitCall::Withdraw(const Place& place) {
-  if (absl::optional<Request> unsent = queue_.Withdraw(place)) return std::move(unsent->item.done);
-  ++given_up_;  // the server has it, and gives its credits back when it answers
-  return std::exchange(open_.find(place.second)->second.done, nullptr);
-}
-
-bool SubmitCall::IsResponseDue() const {
-  return !open_.empty() || queue_.Next() != nullptr || !granted_ || half_closed_;
-}
-
-void SubmitCall::Watch() {
-  if (ended_ || finishing_) {
-    return;
-  }
-  absl::Time when = queue_.FirstLetGo();
-  if (!deadlines_.empty()) when = std::min(when, deadlines_.begin()->first);
-  if (!hopeless_.empty()) when = absl::InfinitePast();
-  if (IsResponseDue()) {
-    when = std::min(when, heard_ + options_.response_timeout);
-  }
-  if (when == absl::InfiniteFuture()) {
-    return;
-  }
-  if (!watching_) {
-    watching_ = true;
-    alarm_time_ = when;
-    alarm_.Set(queue(), when, Tag(kAlarm));
-  } else if (when < alarm_time_) {
-    alarm_time_ = absl::InfinitePast();  // once is enough
-    alarm_.Cancel();                     // its event sets it anew
-  }
-}
-
-void SubmitCall::OnAlarm() {
-  Hopeless hopeless;
-  std::vector<SubmitItem::Done> late;
-  {
-    absl::MutexLock lock(&mutex_);
-    watching_ = false;
-    if (finishing_) {
-      return;
-    }
-    hopeless.swap(hopeless_);
-    const absl::Time now = SteadyNow();
-    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-      late.push_back(Withdraw(*deadlines_.begin()));
-      deadlines_.erase(deadlines_.begin());
-    }
-    if (!IsResponseDue()) heard_ = now;
-    queue_.LetGoUntil(now);
-    AcceptEnqueued();  // credits may have come back
-    if (IsResponseDue() && now - heard_ >= options_.response_timeout) {
-      AbortLocked(absl::DeadlineExceededError(
-          absl::StrCat("no response within ", absl::FormatDuration(options_.response_timeout))));
-    } else {
-      Watch();
-    }
-  }
-  for (const auto& [done, why] : hopeless) done(why);
-  for (const SubmitItem::Done& done : late) {
-    done(absl::DeadlineExceededError("no answer within the request's timeout"));
-  }
-  Pump();  // the half-close may have waited for them
 }
 
 }  // namespace baseband::client

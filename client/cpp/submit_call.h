@@ -54,7 +54,11 @@ class SubmitCall final : public BidiCall {
     absl::Time sent;
   };
   class RoomWaiter;
-  using Hopeless = std::vector<std::pair<SubmitItem::Done, absl::Status>>;
+  struct Hopeless {
+    SubmitItem::Done done;
+    absl::Status why;
+    ClientThrottle::Kind throttled_as;
+  };
 
   void OnStart() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasNext() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -82,18 +86,21 @@ class SubmitCall final : public BidiCall {
   void Add(Request request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Lets requests take credits, to be called wherever there may have come some.
   void AcceptEnqueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The next to be written, which is in open_ then; withholds what is to wait, and gives up what is
-  // not worth sending, by what was answered lately.
-  absl::optional<Request> TakeAdmitted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The next to be written, if its message has fewer bytes than `below`; it is in open_ then.
+  // Withholds what is to wait, and gives up what is not worth sending, by what was answered lately.
+  absl::optional<Request> TakeAdmitted(int64_t below) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   ClientThrottle::Admission Admit(const Request& request,
                                   const std::shared_ptr<ClientThrottle::Waiter>& waiter)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // There may be room in flight for the request at `place`: whether it still waits for it.
   bool OnRoom(const Place& place) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Tells who waits for room in flight, of requests like these: they have ended, or were told of
+  // room that they do not need.
+  void PassOnRoom(const std::set<ClientThrottle::Kind>& kinds) const;
   // It has ended so, now. Who waits for its room is to be told then.
   void TellThrottle(const Waiting& waiting, const absl::Status& outcome);
-  // Forgets the request as far as the server does not know of it. Its callback, which is to be run.
-  SubmitItem::Done Withdraw(const Place& place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Forgets the request as far as the server does not know of it; its callback is to be run.
+  Hopeless GiveUp(const Place& place, absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsResponseDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Sees to it that the alarm goes off when a deadline or the patience for a response passes.
   void Watch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -106,9 +113,9 @@ class SubmitCall final : public BidiCall {
   SubmitQueue queue_ ABSL_GUARDED_BY(mutex_);
   // Is written next, whatever comes, for the message before it may be held until then.
   absl::optional<Request> following_ ABSL_GUARDED_BY(mutex_);
-  std::set<Place> blocked_ ABSL_GUARDED_BY(mutex_);    // threads in Submit()
-  std::set<Place> deadlines_ ABSL_GUARDED_BY(mutex_);  // of open_ and queue_
-  Hopeless hopeless_ ABSL_GUARDED_BY(mutex_);          // to be told so by the alarm
+  std::set<Place> blocked_ ABSL_GUARDED_BY(mutex_);         // threads in Submit()
+  std::set<Place> deadlines_ ABSL_GUARDED_BY(mutex_);       // of open_ and queue_
+  std::vector<Hopeless> hopeless_ ABSL_GUARDED_BY(mutex_);  // to be told so by the alarm
   ResponseTimes times_ ABSL_GUARDED_BY(mutex_);
   bool granted_ ABSL_GUARDED_BY(mutex_) = false;  // the first credits have come
   absl::Time heard_ ABSL_GUARDED_BY(mutex_);      // the last response, or since when one is due

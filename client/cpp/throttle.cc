@@ -73,13 +73,16 @@ ClientThrottle::Admission ClientThrottle::Admit(const Kind& kind, absl::Time dea
   const absl::MutexLock lock(&mutex_);
   Calls& calls = calls_[kind];
   const absl::Time now = SteadyNow();
-  if (calls.in_flight.Room(now) < 1.0 || IsTooLate(calls.in_flight, deadline - now, timeout)) {
+  const bool has_room = calls.in_flight.Room(now) >= 1.0;
+  if (!has_room || IsTooLate(calls.in_flight, deadline - now, timeout)) {
     const absl::Time last =
         deadline - std::min(calls.in_flight.usual(), 1.0 - least_wait) * timeout;
     if (waiter.expired() || last <= now) {
       return {absl::DeadlineExceededError(
-          absl::StrCat("not sent: ", calls.in_flight.in_flight(),
-                       " such calls are in flight, and with more of them too many are late"))};
+          has_room ? "not sent: nine of ten such calls take longer than what is left of the timeout"
+                   : absl::StrCat("not sent: ", calls.in_flight.in_flight(),
+                                  " such calls are in flight, and with more of them too many are "
+                                  "late"))};
     }
     calls.waiting.erase(calls.waiting.begin(), calls.waiting.upper_bound(now));
     calls.waiting.emplace(deadline, Waiting{timeout, std::move(waiter)});

@@ -257,8 +257,13 @@ absl::Status RequestContext::EnterNamed(const Operation* operation, int32_t prio
 absl::Status RequestContext::Submit(const Request& request, JobPtr& job, Job::Done done) {
   if (job->fingerprint == 0) job->fingerprint = FingerprintOf(job->operation(), request.header);
   job->reply_place = request.reply_place;
-  // Once it is accepted, its answer may be out and this gone.
-  if (request.payload.is_shared()) environment_.metrics->AddSharedBytes(request.payload.bytes(), 0);
+  if (request.payload.is_shared()) {  // once it is accepted, its answer may be out and this gone
+    done = [metrics = environment_.metrics, bytes = request.payload.bytes(),
+            done = std::move(done)](const absl::Status& status, JobPtr ended) {
+      metrics->AddSharedBytes(bytes, 0);
+      done(status, std::move(ended));
+    };
+  }
   return SubmitJob(environment_, requester_, arrival_, request.payload, job, std::move(done));
 }
 

@@ -10,7 +10,7 @@
 
 namespace baseband::server {
 
-inline constexpr int kMaxCpu = 1023;
+inline constexpr int kMaxCpu = 8191;  // Linux knows no more
 
 // "0-3,8" are 0, 1, 2, 3 and 8. InvalidArgument, which says what is wrong and begins with the part
 // that is: it is no such list, or one of them is not in [0, kMaxCpu].

@@ -176,7 +176,8 @@ absl::Status ReadQueue::CheckRoom(const AnnouncedMessage& message) const {
 
 double ReadQueue::BytesBefore(const AnnouncedMessage& message, double most) const {
   const Place place = PlaceOf(message);
-  const double part = PartOf(message);
+  // Where several others are busy none of them has his part before he is passed.
+  const double part = std::max(PartOf(message), most / 2.0);
   double before = 0.0;
   for (const auto& [name, client] : clients_) {
     const bool is_own = name == message.client;
@@ -229,7 +230,9 @@ AnnouncedMessage* ReadQueue::Remove(AnnouncedMessage* message) {
 void ReadQueue::Tidy(const std::string& client) {
   const auto found = clients_.find(client);
   const Client& one = found->second;
-  if (one.waiting.empty() && one.reading == 0 && !one.is_slow()) clients_.erase(found);
+  if (one.waiting.empty() && one.reading + one.overdue == 0 && !one.is_remembered) {
+    clients_.erase(found);
+  }
 }
 
 bool ReadQueue::Abandon(AnnouncedMessage* message) {

@@ -70,8 +70,8 @@ struct AnnouncedMessage {
 // 4. While others wait nobody has more than half of what is read, nor does more of his count as
 //    going before them. Who takes much longer than was expected, by a slow link or because nothing
 //    is sent, is overdue: it may come still, but nobody waits for it any more, and it teaches
-//    nothing of those that come. Its client is slow until it has, and for kSlow after it was given
-//    up, or another one that should have come: one of his is read at a time, and others' before it.
+//    nothing of those that come. Its client is slow until it has, or while too many of his are
+//    given up that should have come: one of his is read at a time, and others' before it.
 // Times are the caller's clock's. Pure. Not thread-safe.
 class ReadQueue {
  public:
@@ -81,7 +81,11 @@ class ReadQueue {
   static constexpr uint64_t kPatience = 16;
   // Of so many messages the rate is learned before anybody is refused by it.
   static constexpr int kLeastSeen = 8;
-  static constexpr absl::Duration kSlow = absl::Seconds(1);  // see 4
+  // Where a client's messages are missed that much more often than one in kMissed, he is slow;
+  // which is forgotten kSlow to twice that after the last one.
+  static constexpr int kMissed = 16;
+  static constexpr int kMostMissed = 2 * kMissed;
+  static constexpr absl::Duration kSlow = absl::Seconds(1);
 
   // Of `max_waiting`, at least 1, a client has half.
   explicit ReadQueue(int64_t max_waiting) : max_waiting_(max_waiting) {}
@@ -128,9 +132,11 @@ class ReadQueue {
     int64_t reading = 0;                             // none of them overdue
     int64_t overdue = 0;
     double reading_bytes = 0.0;
-    absl::Time slow_until = absl::InfinitePast();
+    int missed = 0;  // kMissed for each that should have come, less one for each that came
+    absl::Time missed_at;
+    bool is_remembered = false;  // in slow_
 
-    bool is_slow() const { return overdue > 0 || slow_until > absl::InfinitePast(); }
+    bool is_slow() const { return overdue > 0 || missed > kMostMissed; }
   };
 
   static Place PlaceOf(const AnnouncedMessage& message) {
@@ -169,8 +175,9 @@ class ReadQueue {
   void LearnCaution(const AnnouncedMessage& message, double seconds, bool in_time);
   // Time goes on, with so many being read.
   void Advance(absl::Time now);
-  // Who was given up while `message` should have come is slow for a while.
-  void Suspect(const AnnouncedMessage& message, absl::Time now);
+  // `message` did not come as it was announced: it is missed if it should have by now.
+  void CountMissed(const AnnouncedMessage& message, absl::Time now);
+  void ForgetMissed(absl::Time now);
   // Forgets a client of whom nothing is here, and nothing is known.
   void Tidy(const std::string& client);
 
@@ -186,7 +193,7 @@ class ReadQueue {
   std::map<Place, AnnouncedMessage*> waiting_;
   std::vector<AnnouncedMessage*> reading_;
   std::unordered_map<std::string, Client> clients_;
-  std::deque<std::pair<absl::Time, std::string>> slow_;  // who was slow, and until when at least
+  std::deque<std::pair<absl::Time, std::string>> slow_;  // who missed some, and when to look again
   absl::Status closed_;                                  // OK: it is not
   double readers_ = 0.0;                                 // how many were read, over time: seconds
   absl::Time advanced_ = absl::UnixEpoch();

@@ -96,21 +96,34 @@ void ReadQueue::EndReading(AnnouncedMessage* message) {
   client.reading_bytes -= static_cast<double>(message->bytes);
 }
 
-void ReadQueue::Suspect(const AnnouncedMessage& message, absl::Time now) {
+void ReadQueue::CountMissed(const AnnouncedMessage& message, absl::Time now) {
   const double seconds = absl::ToDoubleSeconds(now - message.begin);
-  if (!message.was_overdue && (!is_known() || seconds <= kShouldHaveCome * message.expected_s))
-    return;
-  clients_[message.client].slow_until = now + kSlow;
-  slow_.emplace_back(now + kSlow, message.client);
+  const bool should_have_come = is_known() && seconds > kShouldHaveCome * message.expected_s;
+  if (!message.was_overdue && !should_have_come) return;
+  Client& client = clients_[message.client];
+  client.missed = std::min(client.missed + kMissed, 2 * kMostMissed);
+  client.missed_at = now;
+  if (!std::exchange(client.is_remembered, true)) slow_.emplace_back(now + kSlow, message.client);
+}
+
+void ReadQueue::ForgetMissed(absl::Time now) {
+  while (!slow_.empty() && slow_.front().first <= now) {
+    const std::string name = std::move(slow_.front().second);
+    slow_.pop_front();
+    Client& client = clients_[name];
+    if (now - client.missed_at < kSlow) {
+      slow_.emplace_back(now + kSlow, name);
+      continue;
+    }
+    client.missed = 0;
+    client.is_remembered = false;
+    Tidy(name);
+  }
 }
 
 void ReadQueue::DropOverdue(absl::Time now) {
   Advance(now);
-  for (; !slow_.empty() && slow_.front().first <= now; slow_.pop_front()) {
-    Client& client = clients_[slow_.front().second];
-    if (client.slow_until <= now) client.slow_until = absl::InfinitePast();
-    Tidy(slow_.front().second);
-  }
+  ForgetMissed(now);
   for (size_t i = reading_.size(); i-- > 0;) {
     AnnouncedMessage* const message = reading_[i];
     if (message->due > now) continue;
@@ -135,11 +148,12 @@ void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
     EndReading(message);
     if (end == End::kCame) {
       Learn(*message, /*came=*/true);
+      client.missed = std::max(client.missed - 1, 0);
     } else if (end == End::kLate && client.overdue == 0) {
       Learn(*message, /*came=*/false);
     }
   }
-  if (end == End::kLate || end == End::kGivenUp) Suspect(*message, now);
+  if (end != End::kCame) CountMissed(*message, now);
   message->read_s = absl::ToDoubleSeconds(now - message->begin);
   message->state = AnnouncedMessage::State::kOutside;
   Tidy(message->client);

@@ -19,12 +19,19 @@ std::vector<Cgroup> CgroupsOf(absl::string_view controller, const std::string& r
     const bool is_version_1 =
         std::find(controllers.begin(), controllers.end(), controller) != controllers.end();
     if (!is_version_1 && parts[0] != "0") continue;
-    const std::string mount = absl::StrCat(root, "sys/fs/cgroup", is_version_1 ? "/" : "",
-                                           is_version_1 ? controller : "");
+    std::vector<std::string> mounts = {absl::StrCat(root, "sys/fs/cgroup")};
+    // Of version 1 the folder has the names of all its controllers; most systems have one by each
+    // name as well.
+    if (is_version_1) {
+      mounts = {absl::StrCat(mounts[0], "/", controller), absl::StrCat(mounts[0], "/", parts[1])};
+      if (mounts[0] == mounts[1]) mounts.pop_back();
+    }
     // In a container the path may be the host's, and its folder not there: the mount's own is.
     std::string path = parts[2] == "/" ? "" : parts[2];
     for (;;) {
-      all.push_back({is_version_1, absl::StrCat(mount, path, "/")});
+      for (const std::string& mount : mounts) {
+        all.push_back({is_version_1, absl::StrCat(mount, path, "/")});
+      }
       if (path.empty()) break;
       path.resize(path.rfind('/'));
     }

@@ -17,15 +17,17 @@
 namespace baseband::server {
 namespace {
 
-static_assert(kMaxCpu < CPU_SETSIZE, "");
+// As many as Linux knows: of a smaller one it would say that it is too small.
+struct CpuSet {
+  cpu_set_t bits[(kMaxCpu + 1) / CPU_SETSIZE] = {};
+};
 
 std::set<int> AllowedCpus() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
+  CpuSet allowed;
   std::set<int> cpus;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return cpus;
+  if (sched_getaffinity(0, sizeof(allowed), allowed.bits) != 0) return cpus;
   for (int cpu = 0; cpu <= kMaxCpu; ++cpu) {
-    if (CPU_ISSET(cpu, &allowed)) cpus.insert(cpu);
+    if (CPU_ISSET_S(cpu, sizeof(allowed), allowed.bits)) cpus.insert(cpu);
   }
   return cpus;
 }
@@ -54,10 +56,9 @@ absl::Status RunOn(const std::set<int>& cpus) {
     return absl::InvalidArgumentError(absl::StrCat(
         "this process may not use ", FormatCpuList(missing), ", only ", FormatCpuList(allowed)));
   }
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(cpu, &set);
-  return sched_setaffinity(0, sizeof(set), &set) == 0
+  CpuSet set;
+  for (const int cpu : cpus) CPU_SET_S(cpu, sizeof(set), set.bits);
+  return sched_setaffinity(0, sizeof(set), set.bits) == 0
              ? absl::OkStatus()
              : absl::InvalidArgumentError(std::strerror(errno));
 }

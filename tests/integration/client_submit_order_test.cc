@@ -25,7 +25,7 @@ constexpr absl::Duration kNever = absl::InfiniteDuration();
 // A stream whose server reads and writes as the test says. Requests are told apart by payload.
 class SubmitOrderTest : public ::testing::Test {
  protected:
-  SubmitOrderTest() {
+  explicit SubmitOrderTest(bool throttle = true) {
     server_.on_submit = [this](grpc::ServerContext*, FakeBaseband::SubmitStream* stream) {
       stream_ = stream;
       opened_.Notify();
@@ -39,6 +39,7 @@ class SubmitOrderTest : public ::testing::Test {
     ClientOptions options;
     options.target = server_.target();
     options.connections = 1;
+    options.throttle = throttle;
     channels_ = std::make_unique<ChannelPool>(options);
     call_ = std::make_shared<SubmitCall>(SubmitStreamOptions(), channels_.get(), &queue_,
                                          [this] { closed_.Notify(); });
@@ -87,6 +88,15 @@ class SubmitOrderTest : public ::testing::Test {
     response.set_id(request.id());
     response.mutable_encode();
     stream_->Write(response);
+  }
+  // From now on the client has one request of such a timeout in flight, and others wait.
+  void LimitToOne(absl::Duration timeout) {
+    const auto kind = ClientThrottle::KindOf(absl::StrCat("Submit ", kSubmitEncode.request),
+                                             SubmitStreamOptions().priority, timeout);
+    for (int i = 0; i < InFlightLimit::kLeastEnds; ++i) {
+      EXPECT_THAT(channels_->throttle().Admit(kind).status, IsOk());
+      channels_->throttle().OnEnd(kind, absl::DeadlineExceededError(""), /*was_late=*/true, 0.01);
+    }
   }
   // How many requests the server reads.
   void ReadUpTo(size_t count) {
@@ -247,18 +257,31 @@ TEST_F(SubmitOrderTest, ASmallRequestIsNotHeldForOneThatIsNotSent) {
   EXPECT_EQ(Payloads(AwaitReceived(before + 2)).back(), std::string(100, 's'));
 }
 
+class UnthrottledSubmitOrderTest : public SubmitOrderTest {
+ protected:
+  UnthrottledSubmitOrderTest() : SubmitOrderTest(/*throttle=*/false) {}
+};
+
+TEST_F(UnthrottledSubmitOrderTest, ARequestThatCannotBeInTimeAnyMoreIsSentAllTheSame) {
+  Start(1);
+  LearnTheUsualTime();
+  const size_t before = AwaitReceived(0).size();
+  Grant(1);
+  Enqueue("other", kNever);
+  AwaitReceived(before + 1);
+  Enqueue("small", kTimeout);
+  absl::SleepFor(kTooLong);
+  Grant(1);
+  EXPECT_EQ(Payloads(AwaitReceived(before + 2)).back(), "small");
+}
+
 // The client may have one request of such a timeout in flight.
 class SubmitRoomTest : public SubmitOrderTest {
  protected:
   static constexpr absl::Duration kLong = absl::Seconds(600);
 
   SubmitRoomTest() {
-    const auto kind = ClientThrottle::KindOf(absl::StrCat("Submit ", kSubmitEncode.request),
-                                             SubmitStreamOptions().priority, kLong);
-    for (int i = 0; i < InFlightLimit::kLeastEnds; ++i) {
-      EXPECT_THAT(channels_->throttle().Admit(kind).status, IsOk());
-      channels_->throttle().OnEnd(kind, absl::DeadlineExceededError(""), /*was_late=*/true, 0.1);
-    }
+    LimitToOne(kLong);
     Start(100);
     Enqueue("first", kLong);
     AwaitReceived(1);
@@ -295,6 +318,28 @@ TEST_F(SubmitRoomTest, WhatWaitsIsSentBeforeTheStreamIsFinished) {
   call_->HalfClose();
   Answer(AwaitReceived(1).back());
   EXPECT_EQ(Payloads(AwaitReceived(2)).back(), "waits");
+}
+
+// It has the time that most take, by what the throttle knows of all; not by what the stream knows
+// of those of its size.
+TEST_F(SubmitOrderTest, WhoIsToldOfRoomAndDoesNotGoPassesItOn) {
+  LimitToOne(kTimeout);
+  Start(1);
+  LearnTheUsualTime();
+  const size_t before = AwaitReceived(0).size();
+  Grant(10);
+  Enqueue("other", kNever);
+  AwaitReceived(before + 1);
+  Enqueue("first", kTimeout - absl::Milliseconds(50));
+  const auto received = AwaitReceived(before + 2);
+  Enqueue("known", kTimeout);  // most time left
+  Enqueue(std::string(100, 'y'), kTimeout - absl::Milliseconds(20));
+  absl::SleepFor(absl::Milliseconds(1700));
+  ASSERT_EQ(AwaitReceived(0).size(), before + 2);
+  Answer(received.back());
+  EXPECT_THAT(AwaitAnswer("known"),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("too little was left")));
+  EXPECT_EQ(Payloads(AwaitReceived(before + 3)).back(), std::string(100, 'y'));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ TEST(ConfigTest, CpusAreAListOrAll) {
   EXPECT_THAT(Parse({}, {"BASEBANDD_CPUS=2,4"})->config.cpus, ElementsAre(2, 4));
   EXPECT_THAT(
       Refusal({"--cpus=3-1"}),
-      HasSubstr("--cpus 3-1: '3-1' is no core, nor a range FIRST-LAST of cores, in [0, 1023]"));
+      HasSubstr("--cpus 3-1: '3-1' is no core, nor a range FIRST-LAST of cores, in [0, 8191]"));
   EXPECT_THAT(Refusal({"--cpus=0,"}), HasSubstr("--cpus 0,: ''"));
 }
 

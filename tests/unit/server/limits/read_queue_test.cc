@@ -126,12 +126,13 @@ TEST_F(ReadQueueTest, WhatASilentClientAnnouncesRefusesNoOther) {
 
 // Again and again, before they are overdue.
 TEST_F(ReadQueueTest, WhoIsGivenUpInPlaceOfBeingReadGoesBehindOthersForAWhile) {
-  for (int i = 0; i < 2; ++i) {
+  for (const ReadQueue::End end :
+       {ReadQueue::End::kGivenUp, ReadQueue::End::kLate, ReadQueue::End::kCameOtherwise}) {
     AnnouncedMessage* const silent =
         Enter(Make(absl::InfiniteDuration(), "silent", Priority::kHigh));
     ASSERT_EQ(NextToRead(), silent);
     now_ += absl::Milliseconds(3);
-    queue_.Leave(silent, ReadQueue::End::kGivenUp, now_);
+    queue_.Leave(silent, end, now_);
   }
   const auto enter = [&] {
     Enter(Make(absl::InfiniteDuration(), "silent", Priority::kHigh));
@@ -151,11 +152,23 @@ TEST_F(ReadQueueTest, WhoIsGivenUpInPlaceOfBeingReadGoesBehindOthersForAWhile) {
   leave_all({before, one});
   AnnouncedMessage* const another = NextToRead();
   leave_all({another});
-  now_ += ReadQueue::kSlow;
+  now_ += 2 * ReadQueue::kSlow;
   AnnouncedMessage* const after = enter();
   EXPECT_EQ(NextToRead()->client, "silent");
   EXPECT_EQ(NextToRead()->client, "silent");
   EXPECT_EQ(NextToRead(), after);
+}
+
+TEST_F(ReadQueueTest, OneThatStallsOfManyIsNoSign) {
+  for (int i = 0; i < 200; ++i) {
+    AnnouncedMessage* const first = Enter(Make(absl::InfiniteDuration()));
+    AnnouncedMessage* const second = Enter(Make(absl::InfiniteDuration()));
+    ASSERT_EQ(NextToRead(), first);
+    ASSERT_EQ(NextToRead(), second) << i;
+    now_ += absl::Milliseconds(i % 20 == 0 ? 4 : 2);
+    queue_.Leave(first, i % 20 == 0 ? ReadQueue::End::kGivenUp : ReadQueue::End::kCame, now_);
+    queue_.Leave(second, ReadQueue::End::kCame, now_);
+  }
 }
 
 // However many of such a client's go before it.

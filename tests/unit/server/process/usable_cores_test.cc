@@ -48,8 +48,8 @@ TEST_F(UsableCoresTest, AThreadHasThoseItMayRunOn) {
 
 TEST_F(UsableCoresTest, CoresThatItMayNotUseAreNamed) {
   const int before = Allowed();
-  EXPECT_THAT(RunOn({0, 1022, 1023}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("may not use 1022-1023")));
+  EXPECT_THAT(RunOn({sched_getcpu(), 8190, 8191}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("may not use 8190-8191")));
   EXPECT_EQ(Allowed(), before);
 }
 
@@ -76,6 +76,13 @@ TEST_F(UsableCoresTest, Version1CountsToo) {
   Write("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(UsableCores(root_), Allowed());
   Write("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "100000\n");
+  EXPECT_EQ(UsableCores(root_), 1);
+}
+
+TEST_F(UsableCoresTest, OfVersion1AFolderOfSeveralControllersCounts) {
+  Write("proc/self/cgroup", "3:cpu,cpuacct:/a\n");
+  Write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "100000\n");
+  Write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(UsableCores(root_), 1);
 }
 
