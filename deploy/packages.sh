@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing of the Debian packages this project needs (Debian 12, Ubuntu 24.04).
 #
-#   deploy/packages.sh build|test|lint|fuzz|browser|packaging|bbdev|gnuradio ...
+#   deploy/packages.sh build|test|lint|fuzz|browser|packaging|bbdev|gnuradio|arm64 ...
 #                                                   groups; `test` includes `build`, `bbdev`, `gnuradio`
 #   deploy/packages.sh --list GROUP ...             prints their names instead
 #
@@ -27,6 +27,8 @@ test=("${build[@]}" "${bbdev[@]}" "${gnuradio[@]}" openssl libgtest-dev libgmock
 browser=(chromium)  # looks at the load tester's report in the tests, where there is such a package
 packaging=("${build[@]}" dpkg-dev file)  # cmake --build BUILD --target package
 lint=(clang-14 clang-tidy-14 clang-format-14 doxygen)  # doxygen stands on clang's libraries
+arm64=(g++-aarch64-linux-gnu qemu-user)  # compiles for 64-bit Arm, runs that
+arm64_libraries=(libc6-dev libstdc++-12-dev libgtest-dev libgmock-dev libmuparser-dev libbenchmark-dev)  # of arm64
 fuzz=("${build[@]}" clang-14 libclang-rt-14-dev libgtest-dev libgmock-dev libmuparser-dev)
 
 usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
@@ -39,17 +41,18 @@ if [ "${1:-}" = --list ]; then list=yes; shift; fi
 wanted=()
 for group in "$@"; do
   case $group in
-    build|test|lint|fuzz|browser|packaging|bbdev|gnuradio) declare -n names=$group; wanted+=("${names[@]}") ;;
-    *) fail "unknown group '$group': it is build, test, lint, fuzz, browser, packaging, bbdev or gnuradio" ;;
+    build|test|lint|fuzz|browser|packaging|bbdev|gnuradio|arm64|arm64_libraries) declare -n names=$group; wanted+=("${names[@]}") ;;
+    *) fail "unknown group '$group': it is build, test, lint, fuzz, browser, packaging, bbdev, gnuradio or arm64" ;;
   esac
 done
 if [ $list = yes ]; then printf '%s\n' "${wanted[@]}" | sort -u; exit 0; fi
 
 command -v dpkg-query >/dev/null || fail "this is no Debian or Ubuntu: install the equivalents of: ${wanted[*]}"
 missing=()
+native=$(dpkg --print-architecture)  # another one's package of that name does not count
 for package in $(printf '%s\n' "${wanted[@]}" | sort -u); do
-  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$state" = installed ] || missing+=("$package")
+  dpkg-query -W -f '${db:Status-Status} ${Architecture}\n' "$package" 2>/dev/null \
+    | grep -qxE "installed ($native|all)" || missing+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 

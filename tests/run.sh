@@ -27,10 +27,5 @@ rm -f "$report"
 ctest --test-dir "$folder" -L "^($labels)\$" -j "$((2 * $(nproc)))" --output-on-failure --no-tests=error \
   --output-junit Testing/junit.xml "$@" || true
 [ -s "$report" ] || { echo "run.sh: ctest did not run" >&2; exit 1; }
-
-count() { sed -n "s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" "$report" | head -n 1; }
-total=$(count tests) failed=$(count failures) skipped=$(count skipped) disabled=$(count disabled)
-passed=$((total - failed - skipped - disabled))
-[ "$skipped" = 0 ] || echo "$skipped skipped"
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+. tests/summary.sh
+summarize "$report"

@@ -2,7 +2,6 @@
 #include "kernels/ldpc/encode.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -171,8 +170,8 @@ TEST_P(LdpcEncodeTargetTest, BytesPastTheParityStayUntouched) {
     const std::vector<uint8_t> expected = Encode(*code, info, code->k());
     // At an odd address, with a guard on either side.
     std::vector<uint8_t> guarded(expected.size() + 2, 0x5a);
-    std::vector<uint8_t> odd_info(info.size() + 1);
-    std::memcpy(odd_info.data() + 1, info.data(), info.size());
+    std::vector<uint8_t> odd_info(1);
+    odd_info.insert(odd_info.end(), info.begin(), info.end());
     EncodeOnCpu(*code, absl::MakeConstSpan(odd_info).subspan(1), code->k(),
                 absl::MakeSpan(guarded).subspan(1, expected.size()));
     EXPECT_EQ(guarded.front(), 0x5a);
