@@ -33,6 +33,7 @@ class SubmitOrderTest : public ::testing::Test {
         const absl::MutexLock lock(&mutex_);
         received_.push_back(request);
       }
+      const absl::MutexLock nobody_writes(&write_mutex_);
       return grpc::Status::OK;
     };
     server_.Start();
@@ -80,14 +81,14 @@ class SubmitOrderTest : public ::testing::Test {
     v1::SubmitResponse response;
     response.mutable_credits()->set_requests(requests);
     response.mutable_credits()->set_bytes(1 << 30);
-    stream_->Write(response);
+    Write(response);
   }
   // Without credits.
   void Answer(const v1::SubmitRequest& request) {
     v1::SubmitResponse response;
     response.set_id(request.id());
     response.mutable_encode();
-    stream_->Write(response);
+    Write(response);
   }
   // From now on the client has one request of such a timeout in flight, and others wait.
   void LimitToOne(absl::Duration timeout) {
@@ -142,7 +143,20 @@ class SubmitOrderTest : public ::testing::Test {
     }
   }
 
+  // The usual time is known, and the server has another request, with the first of `credits`. How
+  // many it has received by then.
+  size_t StartBesideAnother(uint32_t credits = 1) {
+    Start(1);
+    LearnTheUsualTime();
+    const size_t others = AwaitReceived(0).size() + 1;
+    Grant(credits);
+    Enqueue("other", kNever);
+    AwaitReceived(others);
+    return others;
+  }
+
   absl::Mutex mutex_;
+  absl::Mutex write_mutex_;  // while the server writes its stream is there
   absl::Notification opened_;
   absl::Notification closed_;
   FakeBaseband::SubmitStream* stream_ = nullptr;
@@ -156,6 +170,10 @@ class SubmitOrderTest : public ::testing::Test {
   std::thread polling_;
 
  private:
+  void Write(const v1::SubmitResponse& response) {
+    const absl::MutexLock lock(&write_mutex_);
+    stream_->Write(response);
+  }
   bool MayRead() {
     const absl::MutexLock lock(&mutex_);
     const auto may_read = [&] { return received_.size() < readable_; };
@@ -214,12 +232,7 @@ TEST_F(SubmitOrderTest, ARequestThatWaitsInSubmitTakesItsTurn) {
 }
 
 TEST_F(SubmitOrderTest, ARequestThatCannotBeInTimeAnyMoreIsNotSent) {
-  Start(1);
-  LearnTheUsualTime();
-  const size_t before = AwaitReceived(0).size();
-  Grant(1);
-  Enqueue("other", kNever);
-  AwaitReceived(before + 1);
+  const size_t before = StartBesideAnother();
   Enqueue("small", kTimeout);
   absl::SleepFor(kTooLong);
   Grant(1);
@@ -227,7 +240,7 @@ TEST_F(SubmitOrderTest, ARequestThatCannotBeInTimeAnyMoreIsNotSent) {
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("timeout")));
   EXPECT_EQ(call_->in_flight(), 1);
   Enqueue("next", kNever);  // has its credits
-  EXPECT_EQ(Payloads(AwaitReceived(before + 2)).back(), "next");
+  EXPECT_EQ(Payloads(AwaitReceived(before + 1)).back(), "next");
 }
 
 TEST_F(SubmitOrderTest, ItIsSentIfTheServerHasNothingElse) {
@@ -242,19 +255,14 @@ TEST_F(SubmitOrderTest, ItIsSentIfTheServerHasNothingElse) {
 }
 
 TEST_F(SubmitOrderTest, ASmallRequestIsNotHeldForOneThatIsNotSent) {
-  Start(1);
-  LearnTheUsualTime();
-  const size_t before = AwaitReceived(0).size();
-  Grant(1);
-  Enqueue("other", kNever);
-  AwaitReceived(before + 1);
+  const size_t before = StartBesideAnother();
   Enqueue(std::string(100, 's'), kTimeout - absl::Milliseconds(20));  // of another size: not known
   Enqueue("late", kTimeout);
   absl::SleepFor(kTooLong);
   Grant(2);
   EXPECT_THAT(AwaitAnswer("late"),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("not sent")));
-  EXPECT_EQ(Payloads(AwaitReceived(before + 2)).back(), std::string(100, 's'));
+  EXPECT_EQ(Payloads(AwaitReceived(before + 1)).back(), std::string(100, 's'));
 }
 
 class UnthrottledSubmitOrderTest : public SubmitOrderTest {
@@ -263,16 +271,11 @@ class UnthrottledSubmitOrderTest : public SubmitOrderTest {
 };
 
 TEST_F(UnthrottledSubmitOrderTest, ARequestThatCannotBeInTimeAnyMoreIsSentAllTheSame) {
-  Start(1);
-  LearnTheUsualTime();
-  const size_t before = AwaitReceived(0).size();
-  Grant(1);
-  Enqueue("other", kNever);
-  AwaitReceived(before + 1);
+  const size_t before = StartBesideAnother();
   Enqueue("small", kTimeout);
   absl::SleepFor(kTooLong);
   Grant(1);
-  EXPECT_EQ(Payloads(AwaitReceived(before + 2)).back(), "small");
+  EXPECT_EQ(Payloads(AwaitReceived(before + 1)).back(), "small");
 }
 
 // The client may have one request of such a timeout in flight.
@@ -324,22 +327,17 @@ TEST_F(SubmitRoomTest, WhatWaitsIsSentBeforeTheStreamIsFinished) {
 // of those of its size.
 TEST_F(SubmitOrderTest, WhoIsToldOfRoomAndDoesNotGoPassesItOn) {
   LimitToOne(kTimeout);
-  Start(1);
-  LearnTheUsualTime();
-  const size_t before = AwaitReceived(0).size();
-  Grant(10);
-  Enqueue("other", kNever);
-  AwaitReceived(before + 1);
+  const size_t before = StartBesideAnother(10);
   Enqueue("first", kTimeout - absl::Milliseconds(50));
-  const auto received = AwaitReceived(before + 2);
+  const auto received = AwaitReceived(before + 1);
   Enqueue("known", kTimeout);  // most time left
   Enqueue(std::string(100, 'y'), kTimeout - absl::Milliseconds(20));
   absl::SleepFor(absl::Milliseconds(1700));
-  ASSERT_EQ(AwaitReceived(0).size(), before + 2);
+  ASSERT_EQ(AwaitReceived(0).size(), before + 1);
   Answer(received.back());
   EXPECT_THAT(AwaitAnswer("known"),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("too little was left")));
-  EXPECT_EQ(Payloads(AwaitReceived(before + 3)).back(), std::string(100, 'y'));
+  EXPECT_EQ(Payloads(AwaitReceived(before + 2)).back(), std::string(100, 'y'));
 }
 
 }  // namespace

@@ -26,9 +26,15 @@ using ::testing::HasSubstr;
 
 const std::vector<std::string> kSmall = {"--cpu-threads=1", "--staging-mib=256", "--reply-mib=64"};
 
+absl::StatusOr<std::unique_ptr<ServerProcess>> StartSmall(const std::vector<std::string>& more) {
+  std::vector<std::string> flags = kSmall;
+  flags.insert(flags.end(), more.begin(), more.end());
+  return ServerProcess::Start(std::move(flags));
+}
+
 // What such a server has when nobody has called yet.
 int CalmMib() {
-  const auto server = ServerProcess::Start(kSmall);
+  const auto server = StartSmall({});
   EXPECT_THAT(server, IsOk());
   return static_cast<int>((*server)->Metric("process_resident_memory_bytes") / (1 << 20));
 }
@@ -146,9 +152,7 @@ class HalfMessages {
 };
 
 TEST_F(ScarceMemoryTest, HalfMessagesTakeNoMoreThanTheirMemory) {
-  std::vector<std::string> flags = kSmall;
-  flags.push_back("--grpc-mib=64");
-  auto started = ServerProcess::Start(flags);
+  const auto started = StartSmall({"--grpc-mib=64"});
   ASSERT_THAT(started, IsOk());
   ServerProcess& server = **started;
   const double calm = server.Metric("process_resident_memory_bytes");
@@ -169,9 +173,7 @@ TEST_F(ScarceMemoryTest, HalfMessagesTakeNoMoreThanTheirMemory) {
 
 // While gRPC's memory is full, what is freed of it wakes whoever is to give some back.
 TEST_F(ScarceMemoryTest, WhileHalfMessagesFillItPayloadsOfOthersAreServedAndFreed) {
-  std::vector<std::string> flags = kSmall;
-  flags.push_back("--grpc-mib=64");
-  auto started = ServerProcess::Start(flags);
+  const auto started = StartSmall({"--grpc-mib=64"});
   ASSERT_THAT(started, IsOk());
   ServerProcess& server = **started;
   std::atomic<bool> is_over{false};
@@ -202,10 +204,7 @@ TEST_F(ScarceMemoryTest, WhileHalfMessagesFillItPayloadsOfOthersAreServedAndFree
 }
 
 TEST_F(ScarceMemoryTest, WhoDoesNotSendOnIsRefusedAndKeepsNobodyOut) {
-  std::vector<std::string> flags = kSmall;
-  flags.push_back(absl::StrCat("--memory-mib=", CalmMib() + 40));
-  flags.push_back("--stall=1s");
-  auto started = ServerProcess::Start(flags);
+  const auto started = StartSmall({absl::StrCat("--memory-mib=", CalmMib() + 40), "--stall=1s"});
   ASSERT_THAT(started, IsOk());
   ServerProcess& server = **started;
   EXPECT_THAT(server.process().Output(), HasSubstr("messages alone can make it scarce"));
