@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "client/cpp/quantile.h"
+#include "common/quantile.h"
 
 namespace baseband::client {
 namespace {
@@ -35,7 +35,7 @@ void InFlightLimit::OnEnd(End end, double timeouts, absl::Time now) {
   --in_flight_;
   if (end != End::kOtherwise) {
     if (usual_ == 0.0) usual_ = timeouts;
-    usual_ *= QuantileStep(usual_, kUsual, kUsualStep, timeouts);
+    usual_ *= QuantileStep(kUsual, kUsualStep, timeouts > usual_);
   }
   if (end == End::kLate) last_late_ = now;
   if (let_off_ > 0) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "client/cpp/quantile.h"
+#include "common/quantile.h"
 
 namespace baseband::client {
 namespace {
@@ -30,7 +30,7 @@ void ResponseTimes::Add(const Kind& kind, absl::Duration time, absl::Duration ti
   const auto place = recent_.find(kind);
   if (place == recent_.end() && recent_.size() >= kMaxKinds) return;
   recent_[kind] =
-      is_new ? time : std::min(most, known * QuantileStep(known, kQuantile, kStep, time));
+      is_new ? time : std::min(most, known * QuantileStep(kQuantile, kStep, time > known));
 }
 
 absl::Duration ResponseTimes::Usual(const Kind& kind, absl::Time now) {

@@ -1,4 +1,5 @@
 // SubmitCall's half that hears: of answers, of time that has passed, and of the end.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -75,7 +76,7 @@ void SubmitCall::OnMessage(grpc::ByteBuffer message) {
     }
   }
   Pump();
-  if (has_room) PassOnRoom({waiting.throttled_as});
+  if (has_room) throttle().TellWaiting(waiting.throttled_as);
   if (waiting.done == nullptr) {
     return;
   }

@@ -1,6 +1,5 @@
 #include "client/cpp/submit_call.h"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 

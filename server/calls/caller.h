@@ -27,8 +27,7 @@ absl::StatusOr<absl::optional<int64_t>> RequestBytesOf(const grpc::ServerContext
 absl::Time DeadlineOf(const grpc::ServerContext& context);
 
 // From the call's metadata `baseband-timeout-us`: how long after its arrival; infinite without
-// it.
-// InvalidArgument for any other word than a number of microseconds, at most those of a year.
+// it. InvalidArgument for any other word than a number of microseconds, at most those of a year.
 absl::StatusOr<absl::Duration> TimeoutOf(const grpc::ServerContext& context);
 
 }  // namespace baseband::server

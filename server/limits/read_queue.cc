@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/quantile.h"
 #include "kernels/base/status_macros.h"
 #include "server/limits/read_refusals.h"
 #include "server/metrics/unserved.h"
@@ -82,7 +83,7 @@ void ReadQueue::Learn(const AnnouncedMessage& message, bool came) {
 void ReadQueue::LearnCaution(const AnnouncedMessage& message, double seconds, bool in_time) {
   if (message.predicted_s == 0.0) return;
   const bool is_slower = !in_time || seconds > caution_ * message.predicted_s;
-  caution_ *= 1.0 + kStep * (is_slower ? kQuantile : kQuantile - 1.0);
+  caution_ *= QuantileStep(kQuantile, kStep, is_slower);
   caution_ = std::clamp(caution_, 1.0, kMostCaution);
 }
 

@@ -65,8 +65,8 @@ struct AnnouncedMessage {
 //    quickly, for there may be room that nobody used, and slower ones where many were read. Who
 //    would be late at that rate is refused: when it enters, by what is read and what goes before
 //    it, each kPatience-th excepted, and again when its turn has come; but not while nothing is
-//    known, nor who has the way in for itself. Where many of a method, size and timeout were late
-//    in a row, or an idle server would be, they are tried now and then only.
+//    known, nor who has the way in for itself. Where many of a client's, of a method, size and
+//    timeout, were late in a row, or an idle server would be, they are tried now and then only.
 // 4. While others wait nobody has more than half of what is read, nor does more of his count as
 //    going before them. Who takes much longer than was expected, by a slow link or because nothing
 //    is sent, is overdue: it may come still, but nobody waits for it any more, and it teaches
