@@ -41,13 +41,20 @@ constexpr double kGivenUp = 1.5;
 constexpr double kTransit = 0.2;
 constexpr absl::Duration kMostTransit = absl::Milliseconds(1);
 
+// So much of the shortest time that a message had of late is begun ahead.
+constexpr double kAheadPart = 0.25;
+constexpr absl::Duration kRemembered = absl::Seconds(5);
 const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
+const double kMostAheadS = absl::ToDoubleSeconds(ReadQueue::kMostAhead);
 
 size_t SizeClass(int64_t bytes) {
   return std::min<size_t>(31, static_cast<size_t>(std::ilogb(static_cast<double>(bytes))));
 }
 
 }  // namespace
+
+ReadQueue::ReadQueue(int64_t max_waiting)
+    : max_waiting_(max_waiting), timeouts_(kRemembered), ahead_s_(kMostAheadS) {}
 
 void ReadQueue::Advance(absl::Time now) {
   readers_ += static_cast<double>(reading_.size()) * absl::ToDoubleSeconds(now - advanced_);
@@ -63,7 +70,7 @@ void ReadQueue::Learn(const AnnouncedMessage& message, bool came) {
   const double seen = bytes * readers / (came ? seconds : kGivenUp * seconds);
   if (seen > rate_) {
     if (came) rate_ += (seen_ == 0 ? 1.0 : kUp) * (seen - rate_);
-  } else if (seconds > kCrowded * least && bytes * readers >= WindowOf(message) / 2.0) {
+  } else if (seconds > kCrowded * least && bytes * readers >= FullLoad(message) / 2.0) {
     rate_ += kDown * (seen - rate_);
   }
   if (!came) {
@@ -104,8 +111,12 @@ double ReadQueue::ReadingOf(const AnnouncedMessage& message, double load) const 
   return std::max(least_[SizeClass(message.bytes)], load / rate_);
 }
 
-double ReadQueue::WindowOf(const AnnouncedMessage& message) const {
+double ReadQueue::FullLoad(const AnnouncedMessage& message) const {
   return kProbe * rate_ * std::max(kAheadS, least_[SizeClass(message.bytes)]);
+}
+
+double ReadQueue::WindowOf(const AnnouncedMessage& message) const {
+  return std::max(FullLoad(message), kProbe * rate_ * ahead_s_);
 }
 
 double ReadQueue::LoadOf(double bytes) const {
@@ -204,6 +215,11 @@ absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
   message->is_try = false;
   message->was_overdue = false;
   const Place place = PlaceOf(*message);
+  if (message->deadline < absl::InfiniteFuture()) {
+    timeouts_.Add(message->deadline - now, now);
+  }
+  ahead_s_ =
+      std::clamp(kAheadPart * absl::ToDoubleSeconds(timeouts_.Get(now)), kAheadS, kMostAheadS);
   if (message->deadline < absl::InfiniteFuture()) {
     // So much before it, and it is refused however much more there is.
     const double most = absl::ToDoubleSeconds(message->deadline - now) * rate_;
