@@ -21,25 +21,33 @@ constexpr size_t kMaxCopies = 8;
 constexpr int64_t kGatherBytes = 64 << 10;
 
 // False: there is no room for so many pieces.
-bool DescribeGather(absl::Span<const CopyRun> runs, const CudaLaneView& lane, int* num_pieces) {
-  int next = 0;
-  for (const CopyRun& run : runs) {
-    for (int64_t done = 0; done < run.bytes; done += kGatherBytes) {
-      if (next == lane.max_gather_pieces) return false;
-      lane.gather_host[next++] = {run.host + done, lane.input_device + run.device_offset + done,
-                                  std::min(kGatherBytes, run.bytes - done)};
+bool DescribeGather(int64_t control_bytes, absl::Span<const CopyRun> runs, const CudaLaneView& lane,
+                    int* num_pieces) {
+  const auto add = [&](const uint8_t* from, uint8_t* to, int64_t bytes) {
+    for (int64_t done = 0; done < bytes; done += kGatherBytes) {
+      if (*num_pieces == lane.max_gather_pieces) return false;
+      lane.gather_host[(*num_pieces)++] = {from + done, to + done,
+                                           std::min(kGatherBytes, bytes - done)};
     }
-  }
-  *num_pieces = next;
-  return true;
+    return true;
+  };
+  return add(lane.control_host, lane.control_device, control_bytes) &&
+         std::all_of(runs.begin(), runs.end(), [&](const CopyRun& run) {
+           return add(run.host, lane.input_device + run.device_offset, run.bytes);
+         });
 }
 
 }  // namespace
 
-absl::Status CopyToDevice(absl::Span<const CopyRun> runs, const CudaLaneView& lane) {
+absl::Status CopyToDevice(int64_t control_bytes, absl::Span<const CopyRun> runs,
+                          const CudaLaneView& lane) {
   int num_pieces = 0;
-  if (runs.size() > kMaxCopies && DescribeGather(runs, lane, &num_pieces)) {
+  if (runs.size() > kMaxCopies && DescribeGather(control_bytes, runs, lane, &num_pieces)) {
     return cuda::LaunchGather(lane.gather_host, num_pieces, lane.stream);
+  }
+  if (control_bytes > 0) {
+    BASEBAND_RETURN_IF_ERROR(
+        Copy(lane.control_device, lane.control_host, control_bytes, lane.stream));
   }
   for (const CopyRun& run : runs) {
     BASEBAND_RETURN_IF_ERROR(
@@ -55,10 +63,6 @@ absl::Status CopyOnDevice(void* target, const void* source, int64_t bytes,
 
 absl::Status CopyToObject(void* target, const void* host, int64_t bytes, const CudaLaneView& lane) {
   return Copy(target, host, bytes, lane.stream);
-}
-
-absl::Status CopyControl(int64_t bytes, const CudaLaneView& lane) {
-  return Copy(lane.control_device, lane.control_host, bytes, lane.stream);
 }
 
 absl::Status CopyFromDevice(absl::Span<const CopyRun> runs, const CudaLaneView& lane) {

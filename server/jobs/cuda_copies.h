@@ -9,16 +9,16 @@
 
 namespace baseband::server {
 
-// Into input memory: run by run where they are few; where they are many, by one launch that reads
-// them all over the bus. The runs' memory is page-locked.
-absl::Status CopyToDevice(absl::Span<const CopyRun> runs, const CudaLaneView& lane);
+// The first `control_bytes` of control memory, and `runs` into input memory: one by one where they
+// are few; where they are many, by one launch that reads all over the bus. The runs' memory is
+// page-locked.
+absl::Status CopyToDevice(int64_t control_bytes, absl::Span<const CopyRun> runs,
+                          const CudaLaneView& lane);
 // From device memory to device memory, which do not overlap.
 absl::Status CopyOnDevice(void* target, const void* source, int64_t bytes,
                           const CudaLaneView& lane);
 // From page-locked memory to an object's (object_store.h).
 absl::Status CopyToObject(void* target, const void* host, int64_t bytes, const CudaLaneView& lane);
-// The first `bytes` of control memory.
-absl::Status CopyControl(int64_t bytes, const CudaLaneView& lane);
 // From output memory.
 absl::Status CopyFromDevice(absl::Span<const CopyRun> runs, const CudaLaneView& lane);
 

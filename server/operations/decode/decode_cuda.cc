@@ -51,8 +51,9 @@ absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
       }
     }
   }
+  // Few bytes, which the kernels write where the host reads them: a copy would take longer.
   results_offset_ =
-      output_.Add(static_cast<int64_t>(blocks_.size() * sizeof(ldpc::DecodeResult)), nullptr);
+      output_.Reserve(static_cast<int64_t>(blocks_.size() * sizeof(ldpc::DecodeResult)));
 
   auto* descriptor = reinterpret_cast<ldpc::DecodeBlock*>(lane.control_host);
   for (const uint32_t b : GroupByShape()) {
@@ -71,9 +72,8 @@ absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
   if (in_place_) {
     return absl::OkStatus();
   }
-  BASEBAND_RETURN_IF_ERROR(
-      CopyControl(static_cast<int64_t>(blocks_.size() * sizeof(ldpc::DecodeBlock)), lane));
-  return CopyToDevice(input_.runs(), lane);
+  return CopyToDevice(static_cast<int64_t>(blocks_.size() * sizeof(ldpc::DecodeBlock)),
+                      input_.runs(), lane);
 }
 
 absl::Status DecodeBatch::CudaRun(const CudaLaneView& lane) {
@@ -89,7 +89,8 @@ absl::Status DecodeBatch::CudaRun(const CudaLaneView& lane) {
     launch.bits = output;
     // Null where nobody asks: kernels that could write them take up to three times as long.
     if (shape.group->soft_output) launch.soft = reinterpret_cast<int8_t*>(output);
-    launch.results = reinterpret_cast<ldpc::DecodeResult*>(output + results_offset_);
+    launch.results =
+        reinterpret_cast<ldpc::DecodeResult*>(lane.output_staging_host + results_offset_);
     if (ldpc::DecodeWorkspaceBytes(*launch.code, launch.parameters) == 0) {
       BASEBAND_RETURN_IF_ERROR(ldpc::LaunchDecode(launch, lane.stream));
     } else {

@@ -55,7 +55,6 @@ absl::Status DownconvertBatch::CudaCopyIn(const CudaLaneView& lane) {
       places_[i].workspace_offset = output_.Reserve(job(i).workspace_bytes());
     }
   }
-  BASEBAND_RETURN_IF_ERROR(CopyControl(plan_offset, lane));
   for (size_t i = 0; i < jobs_.size(); ++i) {
     const DownconvertJob& owner = job(i);
     if (owner.resident_bytes == 0) continue;
@@ -63,7 +62,7 @@ absl::Status DownconvertBatch::CudaCopyIn(const CudaLaneView& lane) {
                                           owner.objects.front()->data(), owner.resident_bytes,
                                           lane));
   }
-  return CopyToDevice(input_.runs(), lane);
+  return CopyToDevice(plan_offset, input_.runs(), lane);
 }
 
 absl::Status DownconvertBatch::CudaKeep(size_t i, const CudaLaneView& lane) {

@@ -58,8 +58,7 @@ absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
   if (in_place_) {
     return absl::OkStatus();
   }
-  BASEBAND_RETURN_IF_ERROR(CopyControl(control_end, lane));
-  return CopyToDevice(input_.runs(), lane);
+  return CopyToDevice(control_end, input_.runs(), lane);
 }
 
 absl::Status EncodeBatch::CudaRun(const CudaLaneView& lane) {

@@ -105,7 +105,7 @@ absl::Status MinimizeBatch::CopyImages(const CudaLaneView& lane) {
     }
     images.emplace_back(&plan, places_[i].image);
   }
-  return CopyToDevice(runs, lane);
+  return CopyToDevice(/*control_bytes=*/0, runs, lane);
 }
 
 absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {

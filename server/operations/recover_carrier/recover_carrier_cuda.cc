@@ -77,8 +77,7 @@ absl::Status RecoverCarrierBatch::CudaCopyIn(const CudaLaneView& lane) {
     }
     descriptor += kFrameDescriptorBytes;
   }
-  BASEBAND_RETURN_IF_ERROR(CopyControl(control_bytes, lane));
-  return CopyToDevice(input_.runs(), lane);
+  return CopyToDevice(control_bytes, input_.runs(), lane);
 }
 
 absl::Status RecoverCarrierBatch::RunCarrier(const Launch& launch, const CudaLaneView& lane) const {

@@ -214,8 +214,7 @@ absl::Status DecodeSharedChannelBatch::CudaCopyIn(const CudaLaneView& lane) {
   input_ = InputLayout(jobs_, lane.capacity.input_bytes);
   PlaceOutputs();
   Describe(lane);
-  BASEBAND_RETURN_IF_ERROR(CopyControl(offsets_.control_end, lane));
-  return CopyToDevice(input_.runs(), lane);
+  return CopyToDevice(offsets_.control_end, input_.runs(), lane);
 }
 
 absl::Status DecodeSharedChannelBatch::CudaRun(const CudaLaneView& lane) {

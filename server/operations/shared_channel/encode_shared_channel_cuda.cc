@@ -73,8 +73,7 @@ absl::Status EncodeSharedChannelBatch::CudaCopyIn(const CudaLaneView& lane) {
     }
   }
   workspace_offset_ = output_.Reserve(nr::TransmitWorkspaceBytes(num_launched_));
-  BASEBAND_RETURN_IF_ERROR(CopyControl(control_end, lane));
-  return CopyToDevice(input_.runs(), lane);
+  return CopyToDevice(control_end, input_.runs(), lane);
 }
 
 absl::Status EncodeSharedChannelBatch::CudaRun(const CudaLaneView& lane) {
