@@ -1,7 +1,10 @@
 #include "server/device/cuda_lane.h"
 
+#include <pthread.h>
+
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "kernels/base/pause.h"
 #include "kernels/base/spinning_lock.h"
@@ -15,14 +18,14 @@ namespace {
 // To wake a sleeping thread takes tens of microseconds. Spin that long for the end of a task while
 // no other lane is busy ..
 constexpr absl::Duration kMaxSpinAlone = absl::Milliseconds(1);
-// .. that long while cores have other work to do ..
+// .. that long while cores have other work to do, and not at all if that brings the next one ..
 constexpr absl::Duration kMaxSpinAmongOthers = absl::Microseconds(30);
 // .. and that long for one in place, which is small: it ends soon once its turn has come.
 constexpr absl::Duration kMaxSpinInPlace = absl::Microseconds(200);
 // Spin that long for the task after the last one: one lane of the device does, that which was busy
 // last, for it is the next to get one. More would only take cores from those who bring the tasks,
 // but for kMaxSpinInPlace after a task in place, whose sender waits for its answer to send the
-// next.
+// next. After one that is wire-bound none does.
 constexpr absl::Duration kMaxSpinForTask = absl::Milliseconds(1);
 // Between two looks at a resident kernel's task that takes longer.
 constexpr absl::Duration kNap = absl::Microseconds(50);
@@ -166,10 +169,12 @@ void CudaLane::Start(Task* task, Done done) {
   const bool has_others =
       !background_ && device_->busy_lanes_.fetch_add(1, std::memory_order_relaxed) > 0;
   const bool is_in_place = task->is_in_place();
+  const bool is_wire_bound = task->is_wire_bound();
   const bool has_marks = !is_in_place || !end_flag_.is_available();
   if (!is_in_place && Spins() && (has_others || spins_for_task_.load(std::memory_order_relaxed))) {
     SpinningLock lock(&mutex_);
     task_ = task;
+    is_wire_bound_ = is_wire_bound;
     launched_ = absl::InfinitePast();
     done_ = std::move(done);
     busy_ = true;
@@ -180,21 +185,25 @@ void CudaLane::Start(Task* task, Done done) {
   SpinningLock lock(&mutex_);
   enqueued_ = std::move(enqueued);
   copy_in_ = launched - start;
+  is_wire_bound_ = is_wire_bound;
   launched_ = has_marks ? absl::InfinitePast() : launched;
   done_ = std::move(done);
   busy_ = true;
 }
 
 void CudaLane::WaitForTasks() {
+  pthread_setname_np(pthread_self(),
+                     absl::StrCat("lane-", device_->ordinal(), "-", index_).c_str());
   (void)cudaSetDevice(device_->options_.ordinal);
   bool was_in_place = false;
+  bool was_wire_bound = false;
   for (;;) {
     absl::Status status;
     StageTimes times;
     absl::Time launched;
     Task* task = nullptr;
     Done done;
-    if (Spins()) {
+    if (Spins() && !was_wire_bound) {
       spins_for_task_.store(true, std::memory_order_relaxed);
       SpinForTask(was_in_place);
       spins_for_task_.store(false, std::memory_order_relaxed);
@@ -212,6 +221,7 @@ void CudaLane::WaitForTasks() {
       status = std::move(enqueued_);
       times.copy_in = copy_in_;
       launched = launched_;
+      was_wire_bound = is_wire_bound_;
       task = std::exchange(task_, nullptr);
       done = std::move(done_);
       busy_ = false;
@@ -226,7 +236,7 @@ void CudaLane::WaitForTasks() {
     if (status.ok() && resident_.has_task()) {
       status = WaitForResident();
     } else if (status.ok()) {
-      end = WaitForEnd(was_in_place);
+      end = WaitForEnd(was_in_place, was_wire_bound);
     }
     // What was enqueued before an error still runs and uses the task's memory: wait in any case.
     if (!status.ok()) end = WaitForAll();
@@ -260,10 +270,10 @@ void CudaLane::SpinForTask(bool was_in_place) const {
   }
 }
 
-absl::Status CudaLane::WaitForEnd(bool is_in_place) {
+absl::Status CudaLane::WaitForEnd(bool is_in_place, bool is_wire_bound) {
   const cudaEvent_t end = marks_[kNumMarks - 1].get();
-  if (Spins()) {
-    const bool alone = device_->busy_lanes_.load(std::memory_order_relaxed) <= 1;
+  const bool alone = device_->busy_lanes_.load(std::memory_order_relaxed) <= 1;
+  if (Spins() && (alone || !is_wire_bound)) {
     const absl::Time give_up = SteadyNow() + (alone         ? kMaxSpinAlone
                                               : is_in_place ? kMaxSpinInPlace
                                                             : kMaxSpinAmongOthers);

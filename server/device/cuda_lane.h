@@ -54,7 +54,7 @@ class CudaLane final : public Lane {
   void WaitForTasks();
   // Looks for a task for a while, without sleeping.
   void SpinForTask(bool was_in_place) const;
-  absl::Status WaitForEnd(bool is_in_place);
+  absl::Status WaitForEnd(bool is_in_place, bool is_wire_bound);
   // For all that was enqueued.
   absl::Status WaitForAll();
   // Of a task that the resident kernel has.
@@ -86,6 +86,7 @@ class CudaLane final : public Lane {
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Done done_ ABSL_GUARDED_BY(mutex_);
   Task* task_ ABSL_GUARDED_BY(mutex_) = nullptr;  // not enqueued yet; null: it is
+  bool is_wire_bound_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status enqueued_ ABSL_GUARDED_BY(mutex_);
   absl::Duration copy_in_ ABSL_GUARDED_BY(mutex_);
   // When a task without marks was on its way; else in the infinite past.

@@ -228,6 +228,15 @@ class Batch : public Task {
   // are none after all.
   virtual absl::Status Finish() = 0;
 
+  bool is_wire_bound() const final {
+    constexpr int64_t kLarge = 128 << 10;
+    return std::any_of(jobs().begin(), jobs().end(), [](const JobPtr& job) {
+      if (job->input.bytes() < kLarge) return false;
+      const MemoryRegion* const region = job->input.pieces().front().region;
+      return region == nullptr || !region->is_shared;
+    });
+  }
+
   virtual absl::Span<const JobPtr> jobs() const { return jobs_; }
   virtual std::vector<JobPtr> TakeJobs() { return std::move(jobs_); }
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/no_batch.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
@@ -220,6 +222,20 @@ TEST(OutputLayoutTest, WhereAClientSeesItNoMoreThanTheReplyIsWritten) {
   EXPECT_EQ(runs[0].bytes, 100);
   EXPECT_EQ(runs[1].host, b.data());
   EXPECT_EQ(runs[1].bytes, 70);
+}
+
+TEST(BatchTest, IsWireBoundWhereALargePayloadHadToBeBrought) {
+  const auto pool = *HostPool::CreatePageable(1 << 20);
+  constexpr int64_t kLarge = 128 << 10;
+  EXPECT_FALSE(NoBatch(Jobs(*pool, {64, kLarge - 1})).is_wire_bound());
+  EXPECT_TRUE(NoBatch(Jobs(*pool, {64, kLarge})).is_wire_bound());
+  EXPECT_FALSE(NoBatch(Jobs(*pool, {0})).is_wire_bound());
+
+  std::vector<uint8_t> memory(kLarge);
+  const MemoryRegion shared = {memory.data(), kLarge, false, /*is_shared=*/true};
+  std::vector<JobPtr> jobs = Jobs(*pool, {64});
+  jobs.front()->input = Payload({{memory.data(), kLarge, &shared}});
+  EXPECT_FALSE(NoBatch(std::move(jobs)).is_wire_bound());
 }
 
 }  // namespace
