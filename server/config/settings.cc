@@ -149,7 +149,7 @@ std::vector<Setting> MakeSettings() {
       Switch("allow_fault_injection", &Config::allow_fault_injection,
              "Let admins make things go wrong: for tests"),
       Number("grpc_threads", 0, 256, &Config::grpc_threads,
-             "Threads that serve gRPC; 0: one for two cores it may use, 2 to 8"),
+             "Threads that serve gRPC; 0: one for two cores it may use, 2 to 6"),
       Span("drain", 0, 3600, absl::Seconds(1), &Config::drain_timeout,
            "After SIGTERM: how long accepted requests may take to finish"),
       Choice<std::string>("log_level", Words(LogLevels()), &Config::log_level,

@@ -1,5 +1,6 @@
 #include "server/device/cpu_device.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,6 +77,7 @@ class CpuDevice::Crew {
   Crew(int num_threads, bool background) : num_threads_(num_threads) {
     for (int i = 0; i < num_threads; ++i) {
       workers_.emplace_back([this, i, background] {
+        pthread_setname_np(pthread_self(), background ? "cpu-background" : "cpu");
         if (background) GiveWay();
         Work(static_cast<size_t>(i));
       });

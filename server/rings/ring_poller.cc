@@ -1,5 +1,6 @@
 #include "server/rings/ring_poller.h"
 
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -94,6 +95,7 @@ void RingPoller::Sleep(bool look_again) const {
 }
 
 void RingPoller::Run() {
+  pthread_setname_np(pthread_self(), "ring");
   Sessions sessions;
   uint64_t seen = 0;
   uint64_t answered = 0;

@@ -1,6 +1,7 @@
 #include "server/service/server.h"
 
 #include <grpcpp/resource_quota.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <climits>
@@ -39,7 +40,7 @@ constexpr absl::Duration kIdle = absl::Seconds(1);
 constexpr int kMaxStreamsPerConnection = 128;
 
 int NumThreads(const Config& config) {
-  return config.grpc_threads > 0 ? config.grpc_threads : std::clamp(UsableCores() / 2, 2, 8);
+  return config.grpc_threads > 0 ? config.grpc_threads : std::clamp(UsableCores() / 2, 2, 6);
 }
 
 // The end of a drain: no request for kQuiet, or kMaxLinger; then as long for streams to be told,
@@ -291,6 +292,7 @@ void Server::Shutdown(absl::Duration timeout, const std::function<void()>& end_o
 }
 
 void Server::Poll(grpc::ServerCompletionQueue* queue) {
+  pthread_setname_np(pthread_self(), "grpc");
   void* tag = nullptr;
   bool ok = false;
   for (;;) {
