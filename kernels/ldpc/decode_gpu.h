@@ -24,14 +24,15 @@ struct alignas(16) DecodeBlock {
 };
 inline constexpr uint32_t kNoSoft = 0xffffffff;
 
-// One launch: code blocks of one code with one set of parameters. All pointers are device memory,
-// 16-byte aligned, and must live until `stream` has passed the launch.
+// One launch: code blocks of one code with one set of parameters. All pointers are device memory, or
+// page-locked memory of the host, 16-byte aligned, and must live until `stream` has passed the
+// launch. What is read and written more than once, the workspace, is better on the device.
 struct DecodeBatch {
   const Code* code = nullptr;  // read on the host before LaunchDecode returns
   // A CRC stops blocks of NR codes under the layered schedules of integers only, and none that give
   // soft values.
   DecodeParameters parameters;
-  const DecodeBlock* blocks = nullptr;  // [num_blocks], device memory
+  const DecodeBlock* blocks = nullptr;  // [num_blocks]
   int num_blocks = 0;                   // 1 .. 2^20
   uint8_t* bits = nullptr;              // written in whole 32-bit words
   int8_t* soft = nullptr;               // may be null if no block asks for it

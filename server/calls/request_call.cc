@@ -48,6 +48,7 @@ absl::Status RequestCall::BeginRead() {
   takes_turn_ = reader_.bytes > MessageReads::kUnasked;
   environment_.awaited->Begin(this, arrival_);
   if (!takes_turn_) {
+    environment_.reads->Hurry(requester_.caller.priority, requester_.deadline - arrival_);
     Read();  // has arrived when that has
     return absl::OkStatus();
   }

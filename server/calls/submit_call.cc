@@ -118,6 +118,8 @@ absl::Status SubmitCall::Begin(const InFlightPtr& request, int32_t priority) {
     }
     return entered;
   }
+  const Requester& requester = context.requester();
+  environment_.reads->Hurry(requester.caller.priority, requester.deadline - SteadyNow());
   BASEBAND_RETURN_IF_ERROR(LookUpSharedMemory(environment_, &request->wire_request));
   request->wire_request.client = requester_.caller.client;
   BASEBAND_ASSIGN_OR_RETURN(Conversion conversion, request->operation->Convert(

@@ -18,14 +18,15 @@ namespace {
 // To wake a sleeping thread takes tens of microseconds. Spin that long for the end of a task while
 // no other lane is busy ..
 constexpr absl::Duration kMaxSpinAlone = absl::Milliseconds(1);
-// .. that long while cores have other work to do, and not at all if that brings the next one ..
+// .. that long while cores have other work to do, and not at all for one that is wire-bound, whose
+// successor needs the core ..
 constexpr absl::Duration kMaxSpinAmongOthers = absl::Microseconds(30);
 // .. and that long for one in place, which is small: it ends soon once its turn has come.
 constexpr absl::Duration kMaxSpinInPlace = absl::Microseconds(200);
 // Spin that long for the task after the last one: one lane of the device does, that which was busy
 // last, for it is the next to get one. More would only take cores from those who bring the tasks,
 // but for kMaxSpinInPlace after a task in place, whose sender waits for its answer to send the
-// next. After one that is wire-bound none does.
+// next. While the last one was wire-bound none does.
 constexpr absl::Duration kMaxSpinForTask = absl::Milliseconds(1);
 // Between two looks at a resident kernel's task that takes longer.
 constexpr absl::Duration kNap = absl::Microseconds(50);
@@ -203,7 +204,9 @@ void CudaLane::WaitForTasks() {
     absl::Time launched;
     Task* task = nullptr;
     Done done;
-    if (Spins() && !was_wire_bound) {
+    if (was_wire_bound) {
+      device_->last_spin_.fetch_add(1, std::memory_order_relaxed);  // no other spins in its place
+    } else if (Spins()) {
       spins_for_task_.store(true, std::memory_order_relaxed);
       SpinForTask(was_in_place);
       spins_for_task_.store(false, std::memory_order_relaxed);

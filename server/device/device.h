@@ -55,8 +55,9 @@ class Task {
   virtual absl::Status CudaCopyOut(const CudaLaneView& lane) = 0;
   // Known before CudaCopyIn: kernels read and write all where it lies, and nothing is copied.
   virtual bool is_in_place() const { return false; }
-  // Its payload is large and came over a wire: a next one comes as soon as it has been brought, for
-  // which others need the cores, and not as soon as this one is answered.
+  // Its payload is large and came over a wire, or had to be copied out of memory that a client
+  // shares: a next one comes as soon as it has been brought, for which others need the cores, and
+  // not as soon as this one is answered.
   virtual bool is_wire_bound() const { return false; }
 };
 

@@ -230,11 +230,11 @@ class Batch : public Task {
 
   bool is_wire_bound() const final {
     constexpr int64_t kLarge = 128 << 10;
-    return std::any_of(jobs().begin(), jobs().end(), [](const JobPtr& job) {
-      if (job->input.bytes() < kLarge) return false;
-      const MemoryRegion* const region = job->input.pieces().front().region;
-      return region == nullptr || !region->is_shared;
-    });
+    int64_t bytes = 0;
+    for (const JobPtr& job : jobs()) {
+      if (!job->input.is_shared()) bytes += job->input.bytes();
+    }
+    return bytes >= kLarge;
   }
 
   virtual absl::Span<const JobPtr> jobs() const { return jobs_; }

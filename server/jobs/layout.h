@@ -64,7 +64,7 @@ class OutputLayout {
   // are copied to `direct`, a reply, or land if it is null. Of the device's memory no more than the
   // reply gets to where a client sees it.
   int64_t Add(int64_t bytes, const HostLease* direct);
-  // The same for what stays on the device: scratch.
+  // The same for what is not copied: scratch, or what kernels write to the staging memory.
   int64_t Reserve(int64_t bytes);
   // Copies for a lane whose output staging memory is at `output_staging`.
   std::vector<CopyRun> Runs(uint8_t* output_staging) const;

@@ -1,5 +1,6 @@
 #include "server/limits/message_reads.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,13 @@ void MessageReads::Answered(const Reader& reader, absl::Duration duration, bool 
   queue_.Answered(reader, absl::ToDoubleSeconds(duration), in_time);
 }
 
+void MessageReads::Hurry(Priority priority, absl::Duration timeout) {
+  if (priority == Priority::kHigh) timeout = std::min(timeout, 4 * ReadQueue::kAhead);
+  if (timeout <= absl::ZeroDuration() || timeout >= ReadQueue::kNoHurry) return;
+  absl::MutexLock lock(&mutex_);
+  queue_.Hurry(timeout, SteadyNow());
+}
+
 int64_t MessageReads::LastBytes(const std::string& client, size_t method) const {
   absl::MutexLock lock(&mutex_);
   const auto found = last_bytes_.find(client);
@@ -83,7 +91,7 @@ void MessageReads::SetLastBytes(const std::string& client, size_t method, int64_
 MessageReads::State MessageReads::Look() {
   absl::MutexLock lock(&mutex_);
   queue_.DropOverdue(SteadyNow());
-  return {queue_.waiting(), queue_.reading(), queue_.overdue(), queue_.rate()};
+  return {queue_.waiting(), queue_.reading(), queue_.overdue(), queue_.rate(), queue_.ahead_s()};
 }
 
 void MessageReads::GiveTurns() {

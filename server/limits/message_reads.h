@@ -50,6 +50,9 @@ class MessageReads {
   void Answered(const Reader& reader, absl::Duration duration, bool in_time)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // A request whose message needs no turn has that priority, and so much time for its answer.
+  void Hurry(Priority priority, absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // What a client's last message of a method had, for those who do not say; 0 for the first one.
   int64_t LastBytes(const std::string& client, size_t method) const ABSL_LOCKS_EXCLUDED(mutex_);
   void SetLastBytes(const std::string& client, size_t method, int64_t bytes)
@@ -59,7 +62,8 @@ class MessageReads {
     int64_t waiting = 0;
     int64_t reading = 0;
     int64_t overdue = 0;
-    double rate = 0.0;  // bytes a second; 0: not known yet
+    double rate = 0.0;     // bytes a second; 0: not known yet
+    double ahead_s = 0.0;  // seconds of reading that begin at a time
   };
   State Look() ABSL_LOCKS_EXCLUDED(mutex_);
 

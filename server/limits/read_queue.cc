@@ -13,8 +13,8 @@
 namespace baseband::server {
 namespace {
 
-// What is predicted from its turn on counts so much more that so many take no longer; learned in
-// such steps.
+// What others that are read cost it counts so much more that so many take no longer than that times
+// all that is predicted; learned in such steps.
 constexpr double kQuantile = 0.9;
 constexpr double kStep = 0.1;
 constexpr double kMostCaution = 3.0;
@@ -41,9 +41,10 @@ constexpr double kGivenUp = 1.5;
 constexpr double kTransit = 0.2;
 constexpr absl::Duration kMostTransit = absl::Milliseconds(1);
 
-// So much of the shortest time that a message had of late is begun ahead.
-constexpr double kAheadPart = 0.25;
-constexpr absl::Duration kRemembered = absl::Seconds(5);
+// Who would be late is read all the same no more often than that.
+constexpr absl::Duration kBetweenTries = absl::Milliseconds(3);
+// Who was in a hurry is remembered so long, or twice that.
+constexpr absl::Duration kRemembered = absl::Minutes(1);
 const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
 const double kMostAheadS = absl::ToDoubleSeconds(ReadQueue::kMostAhead);
 
@@ -55,6 +56,12 @@ size_t SizeClass(int64_t bytes) {
 
 ReadQueue::ReadQueue(int64_t max_waiting)
     : max_waiting_(max_waiting), timeouts_(kRemembered), ahead_s_(kMostAheadS) {}
+
+void ReadQueue::Hurry(absl::Duration timeout, absl::Time now) {
+  if (timeout < kNoHurry) timeouts_.Add(timeout, now);
+  ahead_s_ = absl::ToDoubleSeconds(
+      std::clamp(timeouts_.Get(now) / (kNoHurry / kMostAhead), kAhead, kMostAhead));
+}
 
 void ReadQueue::Advance(absl::Time now) {
   readers_ += static_cast<double>(reading_.size()) * absl::ToDoubleSeconds(now - advanced_);
@@ -69,7 +76,9 @@ void ReadQueue::Learn(const AnnouncedMessage& message, bool came) {
   double& least = least_[SizeClass(message.bytes)];
   const double seen = bytes * readers / (came ? seconds : kGivenUp * seconds);
   if (seen > rate_) {
-    if (came) rate_ += (seen_ == 0 ? 1.0 : kUp) * (seen - rate_);
+    // Of those that are read some may bring nothing.
+    const double sure = std::min(seen, (came_ - message.came_before) / seconds);
+    if (came && sure > rate_) rate_ += (seen_ == 0 ? 1.0 : kUp) * (sure - rate_);
   } else if (seconds > kCrowded * least && bytes * readers >= FullLoad(message) / 2.0) {
     rate_ += kDown * (seen - rate_);
   }
@@ -111,8 +120,12 @@ double ReadQueue::ReadingOf(const AnnouncedMessage& message, double load) const 
   return std::max(least_[SizeClass(message.bytes)], load / rate_);
 }
 
+double ReadQueue::FullSeconds(const AnnouncedMessage& message) const {
+  return kProbe * std::max(kAheadS, least_[SizeClass(message.bytes)]);
+}
+
 double ReadQueue::FullLoad(const AnnouncedMessage& message) const {
-  return kProbe * rate_ * std::max(kAheadS, least_[SizeClass(message.bytes)]);
+  return rate_ * FullSeconds(message);
 }
 
 double ReadQueue::WindowOf(const AnnouncedMessage& message) const {
@@ -162,15 +175,23 @@ absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double bytes_befo
   const absl::Duration here = left - std::min(kTransit * all, kMostTransit);
   const auto bytes = static_cast<double>(message.bytes);
   const double after_s = AfterOf(message);
-  if (const auto alone = absl::Seconds(ReadingOf(message, bytes) + after_s); alone > here) {
+  const double alone_s = ReadingOf(message, bytes) + after_s;
+  if (const auto alone = absl::Seconds(alone_s); alone > here) {
     if (Tries(waiting, now)) return absl::OkStatus();
     return Unreachable(alone, left);
   }
-  const auto careful = absl::Seconds(kQueueCaution * bytes_before / rate_ +
-                                     caution_ * (ReadingOf(message, LoadOf(bytes)) + after_s));
+  // Caution is about what others cost it: who is late alone would be with fewer others, too.
+  const double others_s = ReadingOf(message, LoadOf(bytes)) - ReadingOf(message, bytes);
+  const auto careful =
+      absl::Seconds(kQueueCaution * bytes_before / rate_ + alone_s + caution_ * others_s);
   if (careful <= here) return absl::OkStatus();
   // There may be room by now that nobody tries.
-  if (++refused_ % kPatience == 0) return absl::OkStatus();
+  if (++refused_ >= kPatience && now - tried_ >= kBetweenTries) {
+    refused_ = 0;
+    tried_ = now;
+    waiting->is_try = true;
+    return absl::OkStatus();
+  }
   return Backlog(careful, left);
 }
 
@@ -215,17 +236,18 @@ absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
   message->is_try = false;
   message->was_overdue = false;
   const Place place = PlaceOf(*message);
-  if (message->deadline < absl::InfiniteFuture()) {
-    timeouts_.Add(message->deadline - now, now);
-  }
-  ahead_s_ =
-      std::clamp(kAheadPart * absl::ToDoubleSeconds(timeouts_.Get(now)), kAheadS, kMostAheadS);
+  absl::Duration hurry = message->deadline - now;
   if (message->deadline < absl::InfiniteFuture()) {
     // So much before it, and it is refused however much more there is.
-    const double most = absl::ToDoubleSeconds(message->deadline - now) * rate_;
+    const double most = absl::ToDoubleSeconds(hurry) * rate_;
     const double before = BytesBefore(*message, most);
-    BASEBAND_RETURN_IF_ERROR(CheckInTime(message, before, now));
+    absl::Status status = CheckInTime(message, before, now);
+    // Who could not be in time on an idle server needs nobody's patience.
+    if (absl::IsResourceExhausted(status)) Hurry(hurry, now);
+    if (!status.ok()) return status;
   }
+  if (message->priority == Priority::kHigh) hurry = std::min(hurry, 4 * kAhead);
+  Hurry(hurry, now);
   message->state = AnnouncedMessage::State::kWaits;
   waiting_.emplace(place, message);
   Client& client = clients_[message->client];

@@ -43,7 +43,7 @@ struct AnnouncedMessage {
   enum class State { kOutside, kWaits, kReads, kOverdue };
 
   State state = State::kOutside;
-  bool is_try = false;  // see ReadQueue::Tries
+  bool is_try = false;  // it is not refused for being late: to see whether it is
   bool was_overdue = false;
   uint64_t number = 0;  // by arrival
   absl::Time entered;
@@ -54,22 +54,26 @@ struct AnnouncedMessage {
   double read_s = 0.0;
   absl::Time due;               // afterwards nobody waits for it
   double readers_before = 0.0;  // see ReadQueue::Advance
+  double came_before = 0.0;     // bytes, of all
 };
 
 // 1. Classes go before each other, strictly; in a class the earliest deadline goes first, and who
 //    has none by arrival. Each kPatience-th turn is of who came first of all: nobody starves.
 // 2. Those that are read share what the way in brings. As many begin as it brings in kAhead, or in
 //    the time that one takes alone if that is longer, and a few more; and kLeastReading at least.
-//    So it is never idle while somebody waits. Where nobody was in a hurry for some seconds more
-//    begin, up to what it brings in kMostAhead, for many together cost less: a quarter of the
-//    shortest time that a message had.
+//    So it is never idle while somebody waits. Where nobody was in a hurry for a minute more begin,
+//    up to what it brings in kMostAhead, for many together cost less: in an eighth of the shortest
+//    time that anybody had for his answer, and might have had it in. The first who is in a hurry
+//    again may be refused by them, and anybody may make it kAhead for all.
 // 3. How many bytes a second all of them get together is learned from each that comes: its bytes,
 //    times those that were read meanwhile, over the time that it took. Faster ones are followed
-//    quickly, for there may be room that nobody used, and slower ones where many were read. Who
-//    would be late at that rate is refused: when it enters, by what is read and what goes before
-//    it, each kPatience-th excepted, and again when its turn has come; but not while nothing is
-//    known, nor who has the way in for itself. Where many of a client's, of a method, size and
-//    timeout, were late in a row, or an idle server would be, they are tried now and then only.
+//    quickly, for there may be room that nobody used, as far as so many bytes came in that time,
+//    and slower ones where many were read. Who would be late at that rate is refused: when it
+//    enters, by what is read and what goes before it, and again when its turn has come; but for one
+//    of kPatience now and then, and not while nothing is known, nor who has the way in for itself.
+//    The more are late the more counts what others cost; what one takes alone counts once, for with
+//    less beside it that would be the same. Where many of a client's, of a method, size and timeout,
+//    were late in a row, or an idle server would be, they are tried now and then only.
 // 4. While others wait nobody has more than half of what is read, nor does more of his count as
 //    going before them. Who takes much longer than was expected, by a slow link or because nothing
 //    is sent, is overdue: it may come still, but nobody waits for it any more, and it teaches
@@ -81,6 +85,8 @@ class ReadQueue {
   static constexpr size_t kMethods = kMaxRpcRows;
   static constexpr absl::Duration kAhead = absl::Milliseconds(1);
   static constexpr absl::Duration kMostAhead = absl::Milliseconds(4);
+  // Who has so much time, and no high priority, is in no hurry.
+  static constexpr absl::Duration kNoHurry = absl::Milliseconds(32);
   static constexpr int kLeastReading = 12;
   static constexpr uint64_t kPatience = 16;
   // Of so many messages the rate is learned before anybody is refused by it.
@@ -99,6 +105,9 @@ class ReadQueue {
   // back, or too many wait. Each with a reason (metrics/unserved.h). After Close: what it was
   // given.
   absl::Status Enter(AnnouncedMessage* message, absl::Time now);
+
+  // Somebody whose message needs no turn has so much time for his answer, more than none.
+  void Hurry(absl::Duration timeout, absl::Time now);
 
   // The next message that waits no more: to be read, or with `status` to be refused, which is none
   // of the queue's any more. Null: there is none now.
@@ -127,6 +136,8 @@ class ReadQueue {
   int64_t overdue() const { return overdue_; }
   // Bytes a second; 0 while it is not known.
   double rate() const { return is_known() ? rate_ : 0.0; }
+  // kAhead to kMostAhead: so many seconds of reading begin at a time.
+  double ahead_s() const { return ahead_s_; }
 
  private:
   using Place = std::tuple<Priority, absl::Time, uint64_t>;  // class, deadline, number
@@ -160,7 +171,9 @@ class ReadQueue {
   bool Tries(AnnouncedMessage* message, absl::Time now);
   // Seconds that its reading takes, with that load.
   double ReadingOf(const AnnouncedMessage& message, double load) const;
-  // The load with which the way in is full, as far as is known, and that with which no more begin.
+  // The load with which the way in is full, as far as is known, the time in which that comes, and
+  // the load with which no more begin.
+  double FullSeconds(const AnnouncedMessage& message) const;
   double FullLoad(const AnnouncedMessage& message) const;
   double WindowOf(const AnnouncedMessage& message) const;
   bool HasRoom(const AnnouncedMessage& message) const;
@@ -196,7 +209,7 @@ class ReadQueue {
   std::array<std::array<double, 32>, kMethods> after_{};
   LateRequests late_;
   RecentLeast timeouts_;
-  double ahead_s_;  // kAhead to kMostAhead, by them
+  double ahead_s_;  // by them
   std::map<Place, AnnouncedMessage*> waiting_;
   std::vector<AnnouncedMessage*> reading_;
   std::unordered_map<std::string, Client> clients_;
@@ -204,10 +217,12 @@ class ReadQueue {
   absl::Status closed_;                                  // OK: it is not
   double readers_ = 0.0;                                 // how many were read, over time: seconds
   absl::Time advanced_ = absl::UnixEpoch();
+  double came_ = 0.0;  // bytes, of all
   int64_t overdue_ = 0;
   uint64_t entered_ = 0;
   uint64_t turns_ = 0;
-  uint64_t refused_ = 0;
+  uint64_t refused_ = 0;  // since one that would have been was not
+  absl::Time tried_ = absl::InfinitePast();
 };
 
 }  // namespace baseband::server

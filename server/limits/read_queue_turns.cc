@@ -7,8 +7,10 @@
 namespace baseband::server {
 namespace {
 
-// Overdue is who takes so many times as long as expected, and kOverdueLeast more.
+// Overdue is who takes so many times as long as expected, and kOverdueLeast more; what more is read
+// than comes in the time that one has alone, or in kAhead, counts kOverdueBeyond times.
 constexpr double kOverdue = 4.0;
+constexpr double kOverdueBeyond = 2.0;
 constexpr absl::Duration kOverdueLeast = absl::Milliseconds(5);
 constexpr absl::Duration kOverdueUnknown = absl::Milliseconds(100);
 // Who has not come in so many times as long as expected should have.
@@ -79,9 +81,14 @@ void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
   message->begin = now;
   message->expected_s = is_known() ? ReadingOf(*message, LoadOf(bytes)) : 0.0;
   message->predicted_s = is_known() ? message->expected_s + AfterOf(*message) : 0.0;
-  message->due = now + (is_known() ? absl::Seconds(kOverdue * message->expected_s) + kOverdueLeast
-                                   : kOverdueUnknown);
+  const double near_s = std::min(message->expected_s, FullSeconds(*message));
+  message->due =
+      now + (is_known() ? absl::Seconds(kOverdue * near_s +
+                                        kOverdueBeyond * (message->expected_s - near_s)) +
+                              kOverdueLeast
+                        : kOverdueUnknown);
   message->readers_before = readers_;
+  message->came_before = came_;
   message->state = AnnouncedMessage::State::kReads;
   reading_.push_back(message);
   Client& client = clients_[message->client];
@@ -139,6 +146,7 @@ void ReadQueue::DropOverdue(absl::Time now) {
 void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
   Advance(now);
   Client& client = clients_[message->client];
+  if (end == End::kCame) came_ += static_cast<double>(message->bytes);
   if (message->state == AnnouncedMessage::State::kOverdue) {
     --client.overdue;
     --overdue_;

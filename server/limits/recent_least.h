@@ -27,9 +27,10 @@ class RecentLeast {
  private:
   void Turn(absl::Time now) {
     if (now - begin_ < period_) return;
-    before_ = now - begin_ < 2 * period_ ? least_ : absl::InfiniteDuration();
+    const bool follows = now - begin_ < 2 * period_;
+    before_ = follows ? least_ : absl::InfiniteDuration();
     least_ = absl::InfiniteDuration();
-    begin_ = now;
+    begin_ = follows ? begin_ + period_ : now;
   }
 
   const absl::Duration period_;

@@ -166,6 +166,7 @@ void Metrics::RegisterSchedule() {
   reads_ = AddGauge(*registry_, metric::kMessageReads, {{"state", "reading"}});
   reads_overdue_ = AddGauge(*registry_, metric::kMessageReads, {{"state", "overdue"}});
   read_rate_ = AddGauge(*registry_, metric::kReadRate);
+  read_ahead_ = AddGauge(*registry_, metric::kReadAhead);
   queue_capacity_requests_ = AddGauge(*registry_, metric::kQueueCapacityRequests);
   queue_capacity_bytes_ = AddGauge(*registry_, metric::kQueueCapacityBytes);
 }
@@ -266,11 +267,13 @@ void Metrics::SetQueueRequests(Rpc rpc, int64_t requests) {
 
 void Metrics::SetQueueBytes(int64_t bytes) { queue_bytes_->Set(static_cast<double>(bytes)); }
 
-void Metrics::SetReads(int64_t waiting, int64_t reading, int64_t overdue, double rate) {
+void Metrics::SetReads(int64_t waiting, int64_t reading, int64_t overdue, double rate,
+                       double ahead_s) {
   reads_waiting_->Set(static_cast<double>(waiting));
   reads_->Set(static_cast<double>(reading));
   reads_overdue_->Set(static_cast<double>(overdue));
   read_rate_->Set(rate);
+  read_ahead_->Set(ahead_s);
 }
 
 void Metrics::SetQueueAge(Priority priority, absl::Duration oldest) {

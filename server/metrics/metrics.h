@@ -139,7 +139,7 @@ class Metrics {
   void SetQuarantined(int64_t fingerprints);
   // Messages that wait to be read, that are read, those of them that take too long, and bytes of
   // messages a second.
-  void SetReads(int64_t waiting, int64_t reading, int64_t overdue, double rate);
+  void SetReads(int64_t waiting, int64_t reading, int64_t overdue, double rate, double ahead_s);
   void SetQueueAge(Priority priority, absl::Duration oldest);
   void SetDeviceHealthy(int device, bool healthy);
   // `dropped`: since the start, by ObjectLoss.
@@ -218,6 +218,7 @@ class Metrics {
   prometheus::Gauge* reads_ = nullptr;
   prometheus::Gauge* reads_overdue_ = nullptr;
   prometheus::Gauge* read_rate_ = nullptr;
+  prometheus::Gauge* read_ahead_ = nullptr;
   prometheus::Gauge* queue_capacity_requests_ = nullptr;
   prometheus::Gauge* queue_capacity_bytes_ = nullptr;
   prometheus::Gauge* memory_limit_ = nullptr;

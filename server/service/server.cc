@@ -187,7 +187,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   self->environment_.reads = self->reads_.get();
   self->environment_.metrics->BeforeScrape([reads = self->reads_](Metrics& metrics) {
     const MessageReads::State state = reads->Look();
-    metrics.SetReads(state.waiting, state.reading, state.overdue, state.rate);
+    metrics.SetReads(state.waiting, state.reading, state.overdue, state.rate, state.ahead_s);
   });
   self->environment_.max_message_bytes = MaxMessageBytes(config);
   self->streams_ = std::make_unique<StreamLimit>("streams", config.max_streams);

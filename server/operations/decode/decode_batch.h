@@ -13,7 +13,8 @@ namespace baseband::server {
 
 // On the CPU every block is decoded straight into its reply. On a GPU, blocks of the same code and
 // parameters share a launch, whichever job they come from; control memory holds the descriptors,
-// launch after launch. Output memory holds each job's bits and soft values, then all results.
+// launch after launch. Output memory holds each job's bits and soft values, then all results, which
+// kernels write to its image on the host where they are few.
 class DecodeBatch final : public Batch {
  public:
   explicit DecodeBatch(std::vector<JobPtr> jobs);
@@ -61,6 +62,7 @@ class DecodeBatch final : public Batch {
   InputLayout input_;
   OutputLayout output_;
   int64_t results_offset_ = 0;
+  bool copies_results_ = false;
   std::vector<Staged> staged_;
   const uint8_t* output_staging_ = nullptr;
 };

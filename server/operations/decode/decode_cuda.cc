@@ -51,9 +51,11 @@ absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
       }
     }
   }
-  // Few bytes, which the kernels write where the host reads them: a copy would take longer.
+  // Few are written by the kernels where the host reads them: a copy would take longer.
+  const auto results_bytes = static_cast<int64_t>(blocks_.size() * sizeof(ldpc::DecodeResult));
+  copies_results_ = results_bytes > kMaxInPlaceBytes;
   results_offset_ =
-      output_.Reserve(static_cast<int64_t>(blocks_.size() * sizeof(ldpc::DecodeResult)));
+      copies_results_ ? output_.Add(results_bytes, nullptr) : output_.Reserve(results_bytes);
 
   auto* descriptor = reinterpret_cast<ldpc::DecodeBlock*>(lane.control_host);
   for (const uint32_t b : GroupByShape()) {
@@ -89,8 +91,8 @@ absl::Status DecodeBatch::CudaRun(const CudaLaneView& lane) {
     launch.bits = output;
     // Null where nobody asks: kernels that could write them take up to three times as long.
     if (shape.group->soft_output) launch.soft = reinterpret_cast<int8_t*>(output);
-    launch.results =
-        reinterpret_cast<ldpc::DecodeResult*>(lane.output_staging_host + results_offset_);
+    launch.results = reinterpret_cast<ldpc::DecodeResult*>(
+        (copies_results_ ? lane.output_device : lane.output_staging_host) + results_offset_);
     if (ldpc::DecodeWorkspaceBytes(*launch.code, launch.parameters) == 0) {
       BASEBAND_RETURN_IF_ERROR(ldpc::LaunchDecode(launch, lane.stream));
     } else {

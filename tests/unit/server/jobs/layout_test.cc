@@ -227,15 +227,20 @@ TEST(OutputLayoutTest, WhereAClientSeesItNoMoreThanTheReplyIsWritten) {
 TEST(BatchTest, IsWireBoundWhereALargePayloadHadToBeBrought) {
   const auto pool = *HostPool::CreatePageable(1 << 20);
   constexpr int64_t kLarge = 128 << 10;
-  EXPECT_FALSE(NoBatch(Jobs(*pool, {64, kLarge - 1})).is_wire_bound());
-  EXPECT_TRUE(NoBatch(Jobs(*pool, {64, kLarge})).is_wire_bound());
+  EXPECT_FALSE(NoBatch(Jobs(*pool, {64, kLarge - 65})).is_wire_bound());
+  EXPECT_TRUE(NoBatch(Jobs(*pool, {64, kLarge - 64})).is_wire_bound());
   EXPECT_FALSE(NoBatch(Jobs(*pool, {0})).is_wire_bound());
+  EXPECT_FALSE(NoBatch(std::vector<JobPtr>()).is_wire_bound());
 
   std::vector<uint8_t> memory(kLarge);
+  const auto of_region = [&](const MemoryRegion* region) {
+    std::vector<JobPtr> jobs = Jobs(*pool, {64});
+    jobs.front()->input.Add({memory.data(), kLarge, region});
+    return jobs;
+  };
   const MemoryRegion shared = {memory.data(), kLarge, false, /*is_shared=*/true};
-  std::vector<JobPtr> jobs = Jobs(*pool, {64});
-  jobs.front()->input = Payload({{memory.data(), kLarge, &shared}});
-  EXPECT_FALSE(NoBatch(std::move(jobs)).is_wire_bound());
+  EXPECT_FALSE(NoBatch(of_region(&shared)).is_wire_bound()) << "with a prefix of the server's own";
+  EXPECT_TRUE(NoBatch(of_region(nullptr)).is_wire_bound());
 }
 
 }  // namespace

@@ -211,41 +211,6 @@ TEST_F(ReadQueueTest, ALargeMessageThatMayWaitKeepsNobodyOut) {
   }
 }
 
-TEST_F(ReadQueueTest, WhereNobodyWasInAHurryOfLateMoreBegin) {
-  const auto read_one = [this](absl::Duration timeout) {
-    AnnouncedMessage* const message = Make(timeout);
-    message->bytes = kMb / 10;
-    Enter(message);
-    ASSERT_EQ(NextToRead(), message);
-    now_ += absl::Microseconds(100);
-    queue_.Leave(message, ReadQueue::End::kCame, now_);
-  };
-  read_one(absl::Seconds(1));
-  const auto count_begun = [this] {
-    std::vector<AnnouncedMessage*> all;
-    for (int i = 0; i < kMostWaiting; ++i) {
-      all.push_back(Make(absl::InfiniteDuration(), "client " + std::to_string(i % 4)));
-      all.back()->bytes = kMb / 10;
-      Enter(all.back());
-    }
-    std::vector<AnnouncedMessage*> reading;
-    while (AnnouncedMessage* const next = NextToRead()) reading.push_back(next);
-    now_ += absl::Microseconds(100) * reading.size();
-    for (AnnouncedMessage* message : all) queue_.Abandon(message);
-    for (AnnouncedMessage* message : reading) queue_.Leave(message, ReadQueue::End::kCame, now_);
-    return static_cast<double>(reading.size()) * 0.1;  // milliseconds
-  };
-  EXPECT_NEAR(count_begun(), absl::ToDoubleMilliseconds(ReadQueue::kMostAhead), 1.0);
-  read_one(absl::Milliseconds(8));
-  EXPECT_NEAR(count_begun(), 2.0, 0.5);
-  read_one(absl::Milliseconds(2));
-  EXPECT_NEAR(count_begun(), absl::ToDoubleMilliseconds(ReadQueue::kAhead), 0.3);
-  now_ += absl::Seconds(4);
-  EXPECT_NEAR(count_begun(), absl::ToDoubleMilliseconds(ReadQueue::kAhead), 0.3);
-  now_ += absl::Seconds(10);
-  EXPECT_NEAR(count_begun(), absl::ToDoubleMilliseconds(ReadQueue::kMostAhead), 1.0);
-}
-
 TEST_F(ReadQueueTest, WhoIsNotWantedAnyMoreIsNotRead) {
   const std::vector<AnnouncedMessage*> reading = FillLanes();
   AnnouncedMessage* const waits = Enter(Make(absl::Seconds(1)));
