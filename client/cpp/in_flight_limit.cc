@@ -43,6 +43,7 @@ void InFlightLimit::OnEnd(End end, double timeouts, absl::Time now) {
     return;
   }
   if (end == End::kOtherwise) return;
+  slow_ += timeouts > kSlow ? 1 : 0;
   ++(end == End::kInTime ? in_time_ : late_);
   if (in_time_ + late_ >= ends_) Adapt(now);
 }
@@ -59,7 +60,7 @@ void InFlightLimit::Adapt(absl::Time now) {
       limit_ = kFew;
       let_off_ = in_flight_;
     }
-  } else if (late > kLate) {
+  } else if (late > kLate && 2 * slow_ > in_time_ + late_) {
     if (!is_limited()) late_before_ = late;
     const bool is_in_vain =
         limit_ <= kFew && late > kInVain * late_before_ && now >= never_in_vain_until_;
@@ -80,6 +81,7 @@ void InFlightLimit::Adapt(absl::Time now) {
   }
   in_time_ = 0;
   late_ = 0;
+  slow_ = 0;
   most_ = in_flight_;
   ends_ = std::max(limit_ <= kFew ? kFewEnds : kLeastEnds, in_flight_);
 }

@@ -12,7 +12,9 @@ namespace baseband::client {
 
 // Of calls of one kind. There is no limit until some are late, nor once none was for kMemory.
 // Otherwise, after each kLeastEnds calls, or as many as are in flight, it falls by the part of them
-// that was late if that was more than kLate, and else rises slowly, if it is used. So a client
+// that was late if that was more than kLate and most took more than kSlow of their timeouts, and
+// else rises slowly, if it is used: where most are quick, those that are late are not so for the
+// number of others, and a few that a busy host wakes late are no reason to send less. So a client
 // sends no more at a time than the way to the server, the server and the way back can do within the
 // time that calls have: a sender's window, as TCP has one. Where hardly fewer are late of one or
 // two in flight than of many, it was not for their number: there is no limit for kLeastQuiet, and
@@ -22,6 +24,7 @@ class InFlightLimit {
  public:
   static constexpr int kLeastEnds = 20;
   static constexpr double kLate = 0.05;
+  static constexpr double kSlow = 0.75;
   static constexpr absl::Duration kMemory = absl::Seconds(10);
   static constexpr absl::Duration kLeastQuiet = absl::Seconds(2);
 
@@ -51,6 +54,7 @@ class InFlightLimit {
   int most_ = 0;  // in flight
   int in_time_ = 0;
   int late_ = 0;
+  int slow_ = 0;
   int ends_ = kLeastEnds;  // until the next one
   int let_off_ = 0;        // sent before it fell: they say nothing new
   double usual_ = 0.0;
