@@ -41,6 +41,17 @@ class ScatteredLaneGpuTest : public LaneGpuTest {
     return job;
   }
 
+  static void ExpectSame(const Job& cpu, const Job& gpu) {
+    EXPECT_TRUE(cpu.reply.span() == gpu.reply.span());
+    const auto& expected = static_cast<const DecodeJob&>(cpu).results;
+    const auto& results = static_cast<const DecodeJob&>(gpu).results;
+    ASSERT_EQ(results.size(), expected.size());
+    for (size_t b = 0; b < results.size(); ++b) {
+      EXPECT_EQ(results[b].iterations, expected[b].iterations) << b;
+      EXPECT_EQ(results[b].parity_ok, expected[b].parity_ok) << b;
+    }
+  }
+
   std::mt19937 random_{11};
 };
 
@@ -67,7 +78,8 @@ TEST_F(ScatteredLaneGpuTest, ScatteredWordsDecodeToTheSameBits) {
     cpu = OnCpu(std::move(cpu));
     gpu = OnGpu(std::move(gpu));
     for (size_t j = 0; j < cpu.size(); ++j) {
-      EXPECT_TRUE(cpu[j]->reply.span() == gpu[j]->reply.span()) << j;
+      SCOPED_TRACE(j);
+      ExpectSame(*cpu[j], *gpu[j]);
     }
   }
 }
@@ -89,7 +101,8 @@ TEST_F(ScatteredLaneGpuTest, OnePieceThatBeginsAnywhereDecodesToTheSameBits) {
     gpu.push_back(WithScattered(make(), payload, INT32_MAX));
     cpu = OnCpu(std::move(cpu));
     gpu = OnGpu(std::move(gpu));
-    EXPECT_TRUE(cpu[0]->reply.span() == gpu[0]->reply.span()) << round;
+    SCOPED_TRACE(round);
+    ExpectSame(*cpu[0], *gpu[0]);
   }
 }
 
