@@ -43,7 +43,7 @@ void InFlightLimit::OnEnd(End end, double timeouts, absl::Time now) {
     return;
   }
   if (end == End::kOtherwise) return;
-  slow_ += timeouts > kSlow ? 1 : 0;
+  slow_ += end == End::kLate || timeouts > kSlow ? 1 : 0;
   ++(end == End::kInTime ? in_time_ : late_);
   if (in_time_ + late_ >= ends_) Adapt(now);
 }

@@ -12,13 +12,13 @@ namespace baseband::client {
 
 // Of calls of one kind. There is no limit until some are late, nor once none was for kMemory.
 // Otherwise, after each kLeastEnds calls, or as many as are in flight, it falls by the part of them
-// that was late if that was more than kLate and most took more than kSlow of their timeouts, and
-// else rises slowly, if it is used: where most are quick, those that are late are not so for the
-// number of others, and a few that a busy host wakes late are no reason to send less. So a client
-// sends no more at a time than the way to the server, the server and the way back can do within the
-// time that calls have: a sender's window, as TCP has one. Where hardly fewer are late of one or
-// two in flight than of many, it was not for their number: there is no limit for kLeastQuiet, and
-// twice as long each time that this is so; unless it turns out that then more are.
+// that was late if that was more than kLate and most were, or took more than kSlow of their
+// timeouts, and else rises slowly, if it is used: where most are quick, those that are late are not
+// so for the number of others, and a few that a busy host wakes late are no reason to send less. So
+// a client sends no more at a time than the way to the server, the server and the way back can do
+// within the time that calls have: a sender's window, as TCP has one. Where hardly fewer are late
+// of one or two in flight than of many, it was not for their number: there is no limit for
+// kLeastQuiet, and twice as long each time that this is so; unless it turns out that then more are.
 // Pure: the caller says what time it is, which never goes back.
 class InFlightLimit {
  public:
