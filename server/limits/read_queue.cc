@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -150,8 +152,7 @@ bool ReadQueue::Tries(AnnouncedMessage* message, absl::Time now) {
   return message->is_try;
 }
 
-absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double bytes_before,
-                                    absl::Time now) {
+absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double before_s, absl::Time now) {
   const AnnouncedMessage& message = *waiting;
   if (message.deadline == absl::InfiniteFuture()) return absl::OkStatus();
   const absl::Duration all = message.deadline - message.entered;
@@ -161,7 +162,7 @@ absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double bytes_befo
                    absl::DeadlineExceededError("the deadline passed before the message was read"));
   }
   if (!is_known()) {
-    if (reading_.empty() && bytes_before == 0.0) return absl::OkStatus();
+    if (reading_.empty() && before_s == 0.0) return absl::OkStatus();
     // What has hardly any time left when it begins teaches nothing.
     return left >= kLeastLeft * all ? absl::OkStatus() : Backlog(all, left);
   }
@@ -171,7 +172,7 @@ absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double bytes_befo
     return LateInRow(in_row, left);
   }
   // Nobody waits for who is alone: whether it is in time is seen then.
-  if (reading_.empty() && bytes_before == 0.0) return absl::OkStatus();
+  if (reading_.empty() && before_s == 0.0) return absl::OkStatus();
   const absl::Duration here = left - std::min(kTransit * all, kMostTransit);
   const auto bytes = static_cast<double>(message.bytes);
   const double after_s = AfterOf(message);
@@ -182,8 +183,7 @@ absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double bytes_befo
   }
   // Caution is about what others cost it: who is late alone would be with fewer others, too.
   const double others_s = ReadingOf(message, LoadOf(bytes)) - ReadingOf(message, bytes);
-  const auto careful =
-      absl::Seconds(kQueueCaution * bytes_before / rate_ + alone_s + caution_ * others_s);
+  const auto careful = absl::Seconds(before_s + alone_s + caution_ * others_s);
   if (careful <= here) return absl::OkStatus();
   // There may be room by now that nobody tries.
   if (++refused_ >= kPatience && now - tried_ >= kBetweenTries) {
@@ -227,6 +227,16 @@ double ReadQueue::BytesBefore(const AnnouncedMessage& message, double most) cons
   return before;
 }
 
+double ReadQueue::SecondsBefore(const Place& place, absl::Time now) const {
+  absl::Time last = now;
+  for (auto end = waiting_.lower_bound(place); end != waiting_.begin();) {
+    const Place& before = std::prev(end)->first;
+    last = std::max(last, std::get<absl::Time>(before));
+    end = waiting_.lower_bound({std::get<Priority>(before), absl::InfinitePast(), 0});
+  }
+  return absl::ToDoubleSeconds(last - now);
+}
+
 absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
   BASEBAND_RETURN_IF_ERROR(closed_);
   DropOverdue(now);
@@ -241,7 +251,9 @@ absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
     // So much before it, and it is refused however much more there is.
     const double most = absl::ToDoubleSeconds(hurry) * rate_;
     const double before = BytesBefore(*message, most);
-    absl::Status status = CheckInTime(message, before, now);
+    const double last_s = before > 0.0 ? SecondsBefore(place, now) : 0.0;
+    const double before_s = is_known() ? std::min(kQueueCaution * before / rate_, last_s) : last_s;
+    absl::Status status = CheckInTime(message, before_s, now);
     // Who could not be in time on an idle server needs nobody's patience.
     if (absl::IsResourceExhausted(status)) Hurry(hurry, now);
     if (!status.ok()) return status;

@@ -164,8 +164,10 @@ class ReadQueue {
   // What is read before it, up to `most` and some: all that goes before it of its client's, and
   // what each other one may have read meanwhile.
   double BytesBefore(const AnnouncedMessage& message, double most) const;
+  // By then those that wait before `place` are read, or late.
+  double SecondsBefore(const Place& place, absl::Time now) const;
   absl::Status CheckRoom(const AnnouncedMessage& message) const;
-  absl::Status CheckInTime(AnnouncedMessage* message, double bytes_before, absl::Time now);
+  absl::Status CheckInTime(AnnouncedMessage* message, double before_s, absl::Time now);
   static LateRequests::Kind KindOf(const AnnouncedMessage& message);
   // It is not expected in time whatever else is done: whether it is tried all the same.
   bool Tries(AnnouncedMessage* message, absl::Time now);

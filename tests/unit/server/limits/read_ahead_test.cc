@@ -145,6 +145,19 @@ TEST_F(ReadAheadTest, WhatIsAnnouncedAndNotSentDoesNotMakeTheWayInSeemWider) {
   EXPECT_LT(queue_.rate(), 1.2 * rate);
 }
 
+// They are read by their deadlines, or dropped.
+TEST_F(ReadAheadTest, WhoHasMoreTimeThanThoseBeforeHimWaitsNoLongerThanTheyDo) {
+  FillLanes();
+  for (int i = 0; i < kMostWaiting / 2; ++i) {
+    AnnouncedMessage* const huge = Make(absl::Seconds(30), "silent " + std::to_string(i));
+    huge->bytes = 1000 * kMb;
+    (void)queue_.Enter(huge, now_);
+  }
+  ASSERT_GT(queue_.waiting(), 10);
+  EXPECT_TRUE(absl::IsResourceExhausted(queue_.Enter(Make(absl::Seconds(30)), now_)));
+  EXPECT_TRUE(queue_.Enter(Make(absl::Seconds(31)), now_).ok());
+}
+
 TEST_F(ReadAheadTest, NowAndThenWhoWouldBeLateIsReadAllTheSame) {
   const std::vector<AnnouncedMessage*> reading = FillLanes();
   int read = 0;
