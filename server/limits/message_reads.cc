@@ -1,6 +1,5 @@
 #include "server/limits/message_reads.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -70,10 +69,9 @@ void MessageReads::Answered(const Reader& reader, absl::Duration duration, bool 
 }
 
 void MessageReads::Hurry(Priority priority, absl::Duration timeout) {
-  if (priority == Priority::kHigh) timeout = std::min(timeout, 4 * ReadQueue::kAhead);
-  if (timeout <= absl::ZeroDuration() || timeout >= ReadQueue::kNoHurry) return;
+  if (!ReadQueue::IsHurry(priority, timeout)) return;
   absl::MutexLock lock(&mutex_);
-  queue_.Hurry(timeout, SteadyNow());
+  queue_.Hurry(priority, timeout, SteadyNow());
 }
 
 int64_t MessageReads::LastBytes(const std::string& client, size_t method) const {

@@ -48,7 +48,6 @@ constexpr absl::Duration kBetweenTries = absl::Milliseconds(3);
 // Who was in a hurry is remembered so long, or twice that.
 constexpr absl::Duration kRemembered = absl::Minutes(1);
 const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
-const double kMostAheadS = absl::ToDoubleSeconds(ReadQueue::kMostAhead);
 
 size_t SizeClass(int64_t bytes) {
   return std::min<size_t>(31, static_cast<size_t>(std::ilogb(static_cast<double>(bytes))));
@@ -57,10 +56,14 @@ size_t SizeClass(int64_t bytes) {
 }  // namespace
 
 ReadQueue::ReadQueue(int64_t max_waiting)
-    : max_waiting_(max_waiting), timeouts_(kRemembered), ahead_s_(kMostAheadS) {}
+    : max_waiting_(max_waiting),
+      timeouts_(kRemembered),
+      ahead_s_(absl::ToDoubleSeconds(kMostAhead)) {}
 
-void ReadQueue::Hurry(absl::Duration timeout, absl::Time now) {
-  if (timeout < kNoHurry) timeouts_.Add(timeout, now);
+void ReadQueue::Hurry(Priority priority, absl::Duration timeout, absl::Time now) {
+  if (IsHurry(priority, timeout)) {
+    timeouts_.Add(priority == Priority::kHigh ? absl::ZeroDuration() : timeout, now);
+  }
   ahead_s_ = absl::ToDoubleSeconds(
       std::clamp(timeouts_.Get(now) / (kNoHurry / kMostAhead), kAhead, kMostAhead));
 }
@@ -246,20 +249,19 @@ absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
   message->is_try = false;
   message->was_overdue = false;
   const Place place = PlaceOf(*message);
-  absl::Duration hurry = message->deadline - now;
+  const absl::Duration timeout = message->deadline - now;
+  absl::Status status;
   if (message->deadline < absl::InfiniteFuture()) {
     // So much before it, and it is refused however much more there is.
-    const double most = absl::ToDoubleSeconds(hurry) * rate_;
+    const double most = absl::ToDoubleSeconds(timeout) * rate_;
     const double before = BytesBefore(*message, most);
     const double last_s = before > 0.0 ? SecondsBefore(place, now) : 0.0;
     const double before_s = is_known() ? std::min(kQueueCaution * before / rate_, last_s) : last_s;
-    absl::Status status = CheckInTime(message, before_s, now);
-    // Who could not be in time on an idle server needs nobody's patience.
-    if (absl::IsResourceExhausted(status)) Hurry(hurry, now);
-    if (!status.ok()) return status;
+    status = CheckInTime(message, before_s, now);
   }
-  if (message->priority == Priority::kHigh) hurry = std::min(hurry, 4 * kAhead);
-  Hurry(hurry, now);
+  // Who could not be in time on an idle server needs nobody's patience.
+  if (!absl::IsDeadlineExceeded(status)) Hurry(message->priority, timeout, now);
+  BASEBAND_RETURN_IF_ERROR(status);
   message->state = AnnouncedMessage::State::kWaits;
   waiting_.emplace(place, message);
   Client& client = clients_[message->client];

@@ -72,8 +72,8 @@ struct AnnouncedMessage {
 //    enters, by what is read and what goes before it, and again when its turn has come; but for one
 //    of kPatience now and then, and not while nothing is known, nor who has the way in for itself.
 //    The more are late the more counts what others cost; what one takes alone counts once, for with
-//    less beside it that would be the same. Where many of a client's, of a method, size and timeout,
-//    were late in a row, or an idle server would be, they are tried now and then only.
+//    less beside it that would be the same. Where many of a client's, of a method, size and
+//    timeout, were late in a row, or an idle server would be, they are tried now and then only.
 // 4. While others wait nobody has more than half of what is read, nor does more of his count as
 //    going before them. Who takes much longer than was expected, by a slow link or because nothing
 //    is sent, is overdue: it may come still, but nobody waits for it any more, and it teaches
@@ -85,8 +85,11 @@ class ReadQueue {
   static constexpr size_t kMethods = kMaxRpcRows;
   static constexpr absl::Duration kAhead = absl::Milliseconds(1);
   static constexpr absl::Duration kMostAhead = absl::Milliseconds(4);
-  // Who has so much time, and no high priority, is in no hurry.
+  // Who has so much time, and no high priority, is in no hurry; nor who has none left.
   static constexpr absl::Duration kNoHurry = absl::Milliseconds(32);
+  static bool IsHurry(Priority priority, absl::Duration timeout) {
+    return timeout > absl::ZeroDuration() && (timeout < kNoHurry || priority == Priority::kHigh);
+  }
   static constexpr int kLeastReading = 12;
   static constexpr uint64_t kPatience = 16;
   // Of so many messages the rate is learned before anybody is refused by it.
@@ -106,8 +109,8 @@ class ReadQueue {
   // given.
   absl::Status Enter(AnnouncedMessage* message, absl::Time now);
 
-  // Somebody whose message needs no turn has so much time for his answer, more than none.
-  void Hurry(absl::Duration timeout, absl::Time now);
+  // Somebody has that priority, and so much time for his answer. For who enters it is called.
+  void Hurry(Priority priority, absl::Duration timeout, absl::Time now);
 
   // The next message that waits no more: to be read, or with `status` to be refused, which is none
   // of the queue's any more. Null: there is none now.
@@ -164,7 +167,7 @@ class ReadQueue {
   // What is read before it, up to `most` and some: all that goes before it of its client's, and
   // what each other one may have read meanwhile.
   double BytesBefore(const AnnouncedMessage& message, double most) const;
-  // By then those that wait before `place` are read, or late.
+  // In so many those that wait before `place` are read, or late.
   double SecondsBefore(const Place& place, absl::Time now) const;
   absl::Status CheckRoom(const AnnouncedMessage& message) const;
   absl::Status CheckInTime(AnnouncedMessage* message, double before_s, absl::Time now);
@@ -188,6 +191,8 @@ class ReadQueue {
     return !client.waiting.empty() && (!client.is_slow() || client.reading == 0);
   }
   void Begin(AnnouncedMessage* message, absl::Time now);
+  // From when on one that is read, and is expected to take so long, is overdue.
+  absl::Time DueOf(const AnnouncedMessage& message, double expected_s) const;
   AnnouncedMessage* Remove(AnnouncedMessage* message);
   void EndReading(AnnouncedMessage* message);
   // `message`, which is read, has come, or has taken too long.

@@ -81,12 +81,7 @@ void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
   message->begin = now;
   message->expected_s = is_known() ? ReadingOf(*message, LoadOf(bytes)) : 0.0;
   message->predicted_s = is_known() ? message->expected_s + AfterOf(*message) : 0.0;
-  const double near_s = std::min(message->expected_s, FullSeconds(*message));
-  message->due =
-      now + (is_known() ? absl::Seconds(kOverdue * near_s +
-                                        kOverdueBeyond * (message->expected_s - near_s)) +
-                              kOverdueLeast
-                        : kOverdueUnknown);
+  message->due = is_known() ? DueOf(*message, message->expected_s) : now + kOverdueUnknown;
   message->readers_before = readers_;
   message->came_before = came_;
   message->state = AnnouncedMessage::State::kReads;
@@ -94,6 +89,12 @@ void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
   Client& client = clients_[message->client];
   ++client.reading;
   client.reading_bytes += bytes;
+}
+
+absl::Time ReadQueue::DueOf(const AnnouncedMessage& message, double expected_s) const {
+  const double near_s = std::min(expected_s, FullSeconds(message));
+  return message.begin + kOverdueLeast +
+         absl::Seconds(kOverdue * near_s + kOverdueBeyond * (expected_s - near_s));
 }
 
 void ReadQueue::EndReading(AnnouncedMessage* message) {
@@ -134,6 +135,11 @@ void ReadQueue::DropOverdue(absl::Time now) {
   for (size_t i = reading_.size(); i-- > 0;) {
     AnnouncedMessage* const message = reading_[i];
     if (message->due > now) continue;
+    if (is_known()) {  // others may have begun since
+      const auto bytes = static_cast<double>(message->bytes);
+      message->due = DueOf(*message, ReadingOf(*message, LoadOf(bytes) - bytes));
+      if (message->due > now) continue;
+    }
     EndReading(message);
     message->state = AnnouncedMessage::State::kOverdue;
     message->was_overdue = true;

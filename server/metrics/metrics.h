@@ -137,8 +137,8 @@ class Metrics {
   void SetQueueRequests(Rpc rpc, int64_t requests);
   void SetQueueBytes(int64_t bytes);
   void SetQuarantined(int64_t fingerprints);
-  // Messages that wait to be read, that are read, those of them that take too long, and bytes of
-  // messages a second.
+  // Messages that wait to be read, that are read, those of them that take too long, bytes of
+  // messages a second, and how many seconds of them begin at a time.
   void SetReads(int64_t waiting, int64_t reading, int64_t overdue, double rate, double ahead_s);
   void SetQueueAge(Priority priority, absl::Duration oldest);
   void SetDeviceHealthy(int device, bool healthy);

@@ -92,9 +92,10 @@ TEST_F(ReadAheadTest, WhoHasHighPriorityIsInAHurryWithoutADeadline) {
 }
 
 TEST_F(ReadAheadTest, WhoseMessageNeedsNoTurnCountsAsWell) {
-  queue_.Hurry(absl::Hours(1), now_);
+  queue_.Hurry(Priority::kNormal, absl::Hours(1), now_);
+  queue_.Hurry(Priority::kHigh, absl::ZeroDuration(), now_);
   ExpectBegun(kMostAhead);
-  queue_.Hurry(absl::Milliseconds(4), now_);
+  queue_.Hurry(Priority::kNormal, absl::Milliseconds(4), now_);
   ExpectBegun(kAhead);
 }
 
@@ -104,7 +105,6 @@ TEST_F(ReadAheadTest, WhoCouldNotBeInTimeAnyhowIsNotWaitedFor) {
   Enter(Make(absl::InfiniteDuration(), "other"));
   AnnouncedMessage* const other = NextToRead();
   EXPECT_FALSE(Read(MakeSmall(absl::Microseconds(40))));
-  queue_.Abandon(other);
   now_ += absl::Milliseconds(1);
   queue_.Leave(other, ReadQueue::End::kCame, now_);
   ExpectBegun(kMostAhead);
