@@ -83,7 +83,7 @@ struct ClientOptions {
   // as it accepted, and 10. The others end with RESOURCE_EXHAUSTED, "not sent: ...", and with what
   // its last refusal says of when to come back; they are attempts like those it refuses.
   // Nor is what would be late: where more than one of twenty of a method, priority and timeout
-  // (within a factor of two) are, and most take more than three quarters of theirs, fewer of them
+  // (within a factor of two) are, and most take more than three fifths of theirs, fewer of them
   // are in flight at a time, one at least. The others wait while they have the time, the ones with
   // most of it first, and end with DEADLINE_EXCEEDED, "not sent: ...". So do requests of Submit
   // streams with a timeout. Not so: all are sent, also what SubmitOptions::timeout has too little

@@ -24,7 +24,7 @@ class InFlightLimit {
  public:
   static constexpr int kLeastEnds = 20;
   static constexpr double kLate = 0.05;
-  static constexpr double kSlow = 0.75;
+  static constexpr double kSlow = 0.6;
   static constexpr absl::Duration kMemory = absl::Seconds(10);
   static constexpr absl::Duration kLeastQuiet = absl::Seconds(2);
 

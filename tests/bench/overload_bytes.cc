@@ -178,8 +178,10 @@ RowEnd MeasureRow(const std::string& target, const std::string& metrics, const C
 
 class Table {
  public:
-  Table(const std::vector<std::string>& flags, int in_flight)
-      : server_(Must(ServerProcess::Start(flags))), in_flight_(in_flight) {}
+  Table(std::vector<std::string> flags, int in_flight)
+      : flags_(std::move(flags)), in_flight_(in_flight) {
+    StartServer();
+  }
 
   // The limit: a server that reads the requests and sends answers as large, and nothing else.
   void AddEcho(const v1::DecodeRequest& request, int64_t reply_bytes, int connections) const {
@@ -226,15 +228,18 @@ class Table {
     return end;
   }
 
-  // At each of `factors` of what the closed loop of `calls` answers, which is measured first.
+  // At each of `factors` of what the closed loop of `calls` answers, which is measured first. A
+  // server remembers for a minute how short of time its clients were: each deadline has a new one.
   void AddOverload(Calls calls, const std::vector<absl::Duration>& deadlines,
                    const std::vector<double>& factors) {
     const std::string name = calls.name;
     calls.name = absl::StrCat(name, "closed loop");
     calls.in_flight = in_flight_;
+    StartServer();
     calls.closed_loop = Add(calls).goodput;
     for (const absl::Duration deadline : deadlines) {
       calls.deadline = deadline;
+      StartServer();
       for (const double factor : factors) {
         calls.name = absl::StrCat(name, factor, "x");
         OfferCells(factor * calls.closed_loop, &calls);
@@ -249,8 +254,14 @@ class Table {
   bool is_expected() const { return is_expected_; }
 
  private:
-  const std::unique_ptr<ServerProcess> server_;
+  void StartServer() {
+    server_.reset();
+    server_ = Must(ServerProcess::Start(flags_));
+  }
+
+  const std::vector<std::string> flags_;
   const int in_flight_;
+  std::unique_ptr<ServerProcess> server_;
   bool is_expected_ = true;
 };
 
