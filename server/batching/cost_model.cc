@@ -94,6 +94,12 @@ bool CostModel::IsKnown(bool background, int operation, const Work& work, absl::
   return rate.last >= now - kFresh && work.units <= rate.Reach();
 }
 
+bool CostModel::IsKnown(bool background, int operation, absl::Time now) const {
+  const auto& rates = Of(background, operation).rates;
+  return std::any_of(rates.begin(), rates.end(),
+                     [=](const Rate& rate) { return rate.last >= now - kFresh; });
+}
+
 void CostModel::Learn(bool background, int operation, absl::Span<const Work> jobs,
                       const DeviceClock::Taken& taken, absl::Time now) {
   const double seconds = taken.ran_s;

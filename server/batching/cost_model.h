@@ -59,6 +59,8 @@ class CostModel {
   // Whether such work, of its size or not much less, was seen, and its shape kFresh before `now` or
   // later.
   bool IsKnown(bool background, int operation, const Work& work, absl::Time now) const;
+  // Whether any was so.
+  bool IsKnown(bool background, int operation, absl::Time now) const;
 
   // A batch of `jobs`, at least one, took `taken`. Anything but a positive time is ignored.
   void Learn(bool background, int operation, absl::Span<const Work> jobs,

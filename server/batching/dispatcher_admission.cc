@@ -62,6 +62,12 @@ absl::StatusOr<AdmissionTicket> Dispatcher::Admit(Job* job) {
   return admission_.Enter(job->queued_bytes(), job->requests);
 }
 
+double Dispatcher::WaitOf(int operation, const Caller& caller) const {
+  const absl::Time now = options_.clock();
+  SpinningLock lock(&mutex_);
+  return scheduler_.WaitOf(operation, caller, Load(now), now);
+}
+
 absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket, bool gathers) {
   const Footprint& footprint = job->footprint;
   const LaneCapacity& lane = options_.limits.lane;

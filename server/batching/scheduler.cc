@@ -35,12 +35,12 @@ Scheduler::Scheduler(const BatchLimits& limits, double low_share, const ShareWei
   }
 }
 
-Scheduler::PoolIndex Scheduler::PoolOf(const Job& job) {
-  switch (job.caller.priority) {
+Scheduler::PoolIndex Scheduler::PoolOf(Priority priority, bool background) {
+  switch (priority) {
     case Priority::kHigh:
-      return job.background ? kHighLong : kHigh;
+      return background ? kHighLong : kHigh;
     case Priority::kNormal:
-      return job.background ? kNormalLong : kNormal;
+      return background ? kNormalLong : kNormal;
     case Priority::kLow:
       break;
   }
@@ -64,23 +64,34 @@ void Scheduler::Predict(Job* job, const DeviceLoad& load, absl::Time now) const 
   schedule.cost_s = cost.work_s;
   schedule.alone_s = cost.alone_s();
   schedule.trusted = costs_.IsKnown(background, job->operation().index(), job->work, now);
+  schedule.wait_s = WaitOf(index, job->operation().index(), job->caller.client, load);
+  double alone_s = schedule.alone_s;
+  if (background && load.is_busy) alone_s /= DeviceClock::kBackgroundShare;
+  schedule.finish_s = schedule.wait_s * pools_[index].slowness + alone_s;
+}
+
+double Scheduler::WaitOf(PoolIndex index, int operation, const std::string& client,
+                         const DeviceLoad& load) const {
+  const bool background = index > kNormal;
   double before_s = 0.0;
   for (int i = background ? kHighLong : kHigh; i < index; ++i) {
     before_s += pools_[static_cast<size_t>(i)].share.backlog_s();
   }
-  before_s += pools_[index].share.Before(job->caller.client);
+  before_s += pools_[index].share.Before(client);
   // While the device has room, what runs takes nothing from what joins it, once there is a lane.
   const double until_free_s = load.until_free_s[background];
-  schedule.wait_s =
-      costs_.IsCrowded(background, job->operation().index())
+  const double wait_s =
+      costs_.IsCrowded(background, operation)
           ? std::max((load.remaining_s[background] + before_s) / load.devices, until_free_s)
           : until_free_s + before_s / load.devices;
-  double alone_s = schedule.alone_s;
-  if (background && load.is_busy) {
-    schedule.wait_s /= DeviceClock::kBackgroundShare;
-    alone_s /= DeviceClock::kBackgroundShare;
-  }
-  schedule.finish_s = schedule.wait_s * pools_[index].slowness + alone_s;
+  return background && load.is_busy ? wait_s / DeviceClock::kBackgroundShare : wait_s;
+}
+
+double Scheduler::WaitOf(int operation, const Caller& caller, const DeviceLoad& load,
+                         absl::Time now) const {
+  const PoolIndex index = PoolOf(caller.priority, /*background=*/false);
+  if (!costs_.IsKnown(index > kNormal, operation, now)) return 0.0;
+  return WaitOf(index, operation, caller.client, load) * pools_[index].slowness;
 }
 
 void Scheduler::Add(JobPtr job, absl::Time now) {

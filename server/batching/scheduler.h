@@ -52,6 +52,10 @@ class Scheduler {
   // Normalises job->work, makes what is long background work, and fills job->schedule: what `job`
   // costs, and when it would end if it were added now.
   void Predict(Job* job, const DeviceLoad& load, absl::Time now) const;
+  // Seconds until a request of that operation and caller, of which nothing else is known, would
+  // leave its queue if it were added now: it is no background work, but for its class. 0 while
+  // nothing is known of that operation.
+  double WaitOf(int operation, const Caller& caller, const DeviceLoad& load, absl::Time now) const;
   // `job`, with a prediction, waits from `now` on.
   void Add(JobPtr job, absl::Time now);
 
@@ -93,8 +97,12 @@ class Scheduler {
     uint32_t batches = 0;  // taken
   };
 
-  static PoolIndex PoolOf(const Job& job);
+  static PoolIndex PoolOf(Priority priority, bool background);
+  static PoolIndex PoolOf(const Job& job) { return PoolOf(job.caller.priority, job.background); }
   static bool IsBackground(const Job& job) { return PoolOf(job) > kNormal; }
+  // The same as the public one; what the pool's waits take over what is predicted does not count.
+  double WaitOf(PoolIndex index, int operation, const std::string& client,
+                const DeviceLoad& load) const;
   static absl::Span<const PoolIndex> PoolsFor(bool background_lane);
   bool IsLowOwed() const { return low_credit_s_ > 0.0 && pools_[kLow].share.is_waiting(); }
   BatchQueue::Taken TakeFrom(PoolIndex index, double budget_s, int lanes, absl::Time now,

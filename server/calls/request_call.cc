@@ -57,7 +57,9 @@ absl::Status RequestCall::BeginRead() {
   reader_.deadline = requester_.deadline;
   reader_.method = rpc_.row;
   Ref();  // once it has entered, its turn may have come and gone
-  if (const absl::Status status = environment_.reads->Enter(&reader_); !status.ok()) {
+  absl::Status status = environment_.dispatcher->CheckRoom(reader_.bytes);
+  if (status.ok()) status = environment_.reads->Enter(&reader_);
+  if (!status.ok()) {
     CountUnread();
     Decline(status);
   } else if (requester_.cancellation->is_cancelled()) {

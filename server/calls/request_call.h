@@ -29,10 +29,11 @@ class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
   // The message is in `message_`. `request_` has started, and knows the requester and the size.
   virtual absl::Status Accept() = 0;
   virtual void Refuse(const absl::Status& status) = 0;
-  // Once it is answered, or could not be by its deadline: how long that took from its message on.
-  // Nothing, of a message that has not come, or was not what was expected.
-  void TellReads(absl::Duration duration, bool in_time) {
-    if (teaches_) environment_.reads->Answered(reader_, duration, in_time);
+  // Once it is answered, or could not be by its deadline: how long that took from its message on,
+  // and what it took of a device. Nothing, of a message that has not come, or was not what was
+  // expected.
+  void TellReads(absl::Duration duration, double work_s, bool in_time) {
+    if (teaches_) environment_.reads->Answered(reader_, duration, work_s, in_time);
   }
 
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_;

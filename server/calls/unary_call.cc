@@ -51,6 +51,7 @@ absl::Status UnaryCall::Submit(JobPtr job) {
 }
 
 void UnaryCall::Answer(const absl::Status& status, JobPtr job) {
+  work_s_ = job->schedule.cost_s;
   absl::StatusOr<Reply> reply = request_->ReplyOf(status, *method_.operation, std::move(job));
   Finish(reply.status(), reply.ok() ? ToByteBuffer(*std::move(reply)) : grpc::ByteBuffer());
 }
@@ -77,7 +78,7 @@ void UnaryCall::TellTime(const absl::Status& status) {
   const JobTimes& times = request_->times();
   if (times.started <= times.submitted) {  // no device has had it
     if (ReasonOf(status) == UnservedReason::kDeadlineUnreachable) {
-      TellReads(requester_.deadline - arrival_, /*in_time=*/false);
+      TellReads(requester_.deadline - arrival_, work_s_, /*in_time=*/false);
     }
     return;
   }
@@ -85,7 +86,7 @@ void UnaryCall::TellTime(const absl::Status& status) {
       absl::IsDeadlineExceeded(status) || request_->answered() > requester_.deadline ||
       GaveUpAtDeadline(arrival_, requester_.deadline, requester_.cancellation->given_up());
   if (!status.ok() && !is_late) return;
-  TellReads(request_->answered() - arrival_ - (times.started - times.submitted), !is_late);
+  TellReads(request_->answered() - arrival_ - (times.started - times.submitted), work_s_, !is_late);
 }
 
 void UnaryCall::OnFinished(bool) {

@@ -15,8 +15,8 @@ constexpr size_t kMaxClients = 1024;
 
 }  // namespace
 
-MessageReads::MessageReads(int64_t max_waiting)
-    : queue_(max_waiting), watch_([this] { Watch(); }) {}
+MessageReads::MessageReads(int64_t max_waiting, ReadQueue::DeviceWait device_wait)
+    : queue_(max_waiting, std::move(device_wait)), watch_([this] { Watch(); }) {}
 
 MessageReads::~MessageReads() {
   {
@@ -63,9 +63,10 @@ void MessageReads::Close(const absl::Status& why) {
   GiveTurns();
 }
 
-void MessageReads::Answered(const Reader& reader, absl::Duration duration, bool in_time) {
+void MessageReads::Answered(const Reader& reader, absl::Duration duration, double work_s,
+                            bool in_time) {
   absl::MutexLock lock(&mutex_);
-  queue_.Answered(reader, absl::ToDoubleSeconds(duration), in_time);
+  queue_.Answered(reader, absl::ToDoubleSeconds(duration), work_s, in_time);
 }
 
 void MessageReads::Hurry(Priority priority, absl::Duration timeout) {

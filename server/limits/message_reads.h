@@ -37,7 +37,8 @@ class MessageReads {
     virtual void OnTurn(const absl::Status& status) = 0;
   };
 
-  explicit MessageReads(int64_t max_waiting);
+  // As ReadQueue's; `device_wait` is called under a lock, on any thread, while one waits or enters.
+  explicit MessageReads(int64_t max_waiting, ReadQueue::DeviceWait device_wait = nullptr);
   ~MessageReads();
   MessageReads(const MessageReads&) = delete;
   MessageReads& operator=(const MessageReads&) = delete;
@@ -47,7 +48,7 @@ class MessageReads {
   void Leave(Reader* reader, ReadQueue::End end) ABSL_LOCKS_EXCLUDED(mutex_);
   bool Abandon(Reader* reader) ABSL_LOCKS_EXCLUDED(mutex_);
   void Close(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Answered(const Reader& reader, absl::Duration duration, bool in_time)
+  void Answered(const Reader& reader, absl::Duration duration, double work_s, bool in_time)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // A request whose message needs no turn has that priority, and so much time for its answer.

@@ -55,8 +55,9 @@ size_t SizeClass(int64_t bytes) {
 
 }  // namespace
 
-ReadQueue::ReadQueue(int64_t max_waiting)
+ReadQueue::ReadQueue(int64_t max_waiting, DeviceWait device_wait)
     : max_waiting_(max_waiting),
+      device_wait_(std::move(device_wait)),
       timeouts_(kRemembered),
       ahead_s_(absl::ToDoubleSeconds(kMostAhead)) {}
 
@@ -108,13 +109,25 @@ void ReadQueue::LearnCaution(const AnnouncedMessage& message, double seconds, bo
   caution_ = std::clamp(caution_, 1.0, kMostCaution);
 }
 
-void ReadQueue::Answered(const AnnouncedMessage& message, double seconds, bool in_time) {
+void ReadQueue::Answered(const AnnouncedMessage& message, double seconds, double work_s,
+                         bool in_time) {
   if (message.was_overdue) return;
   LearnCaution(message, message.read_s + seconds, in_time);
   late_.Add(KindOf(message), in_time);
   if (!in_time) return;
   double& after = after_[message.method][SizeClass(message.bytes)];
   after += (after == 0.0 ? 1.0 : kFollowAfter) * (seconds - after);
+  double& work = work_[message.method][SizeClass(message.bytes)];
+  work += (work == 0.0 ? 1.0 : kFollowAfter) * (work_s - work);
+}
+
+double ReadQueue::DevicesFor(const AnnouncedMessage& message) const {
+  if (!device_wait_) return 0.0;
+  double seconds = device_wait_(message);
+  for (const AnnouncedMessage* other : reading_) {
+    seconds += work_[other->method][SizeClass(other->bytes)];
+  }
+  return seconds;
 }
 
 double ReadQueue::AfterOf(const AnnouncedMessage& message) const {
@@ -174,19 +187,23 @@ absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double before_s, 
     if (Tries(waiting, now)) return absl::OkStatus();
     return LateInRow(in_row, left);
   }
-  // Nobody waits for who is alone: whether it is in time is seen then.
-  if (reading_.empty() && before_s == 0.0) return absl::OkStatus();
   const absl::Duration here = left - std::min(kTransit * all, kMostTransit);
+  const double devices_s = kQueueCaution * DevicesFor(message);
+  // Nobody waits for who is alone: whether it is in time is seen then.
+  if (reading_.empty() && before_s == 0.0 && absl::Seconds(devices_s) <= here) {
+    return absl::OkStatus();
+  }
   const auto bytes = static_cast<double>(message.bytes);
   const double after_s = AfterOf(message);
-  const double alone_s = ReadingOf(message, bytes) + after_s;
-  if (const auto alone = absl::Seconds(alone_s); alone > here) {
+  const double reading_s = ReadingOf(message, bytes);
+  if (const auto alone = absl::Seconds(reading_s + after_s); alone > here) {
     if (Tries(waiting, now)) return absl::OkStatus();
     return Unreachable(alone, left);
   }
   // Caution is about what others cost it: who is late alone would be with fewer others, too.
-  const double others_s = ReadingOf(message, LoadOf(bytes)) - ReadingOf(message, bytes);
-  const auto careful = absl::Seconds(before_s + alone_s + caution_ * others_s);
+  const double others_s = ReadingOf(message, LoadOf(bytes)) - reading_s;
+  const double ready_s = std::max(before_s + reading_s + caution_ * others_s, devices_s);
+  const auto careful = absl::Seconds(ready_s + after_s);
   if (careful <= here) return absl::OkStatus();
   // There may be room by now that nobody tries.
   if (++refused_ >= kPatience && now - tried_ >= kBetweenTries) {

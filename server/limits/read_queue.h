@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -74,7 +75,10 @@ struct AnnouncedMessage {
 //    The more are late the more counts what others cost; what one takes alone counts once, for with
 //    less beside it that would be the same. Where many of a client's, of a method, size and
 //    timeout, were late in a row, or an idle server would be, they are tried now and then only.
-// 4. While others wait nobody has more than half of what is read, nor does more of his count as
+// 4. Nor does one begin while devices have to do for longer than its reading takes, with what those
+//    that are read will bring them: it waits better with its sender than read. Who would come to
+//    them too late is refused as in 3.
+// 5. While others wait nobody has more than half of what is read, nor does more of his count as
 //    going before them. Who takes much longer than was expected, by a slow link or because nothing
 //    is sent, is overdue: it may come still, but nobody waits for it any more, and it teaches
 //    nothing of those that come. Its client is slow until it has, or while too many of his are
@@ -100,8 +104,11 @@ class ReadQueue {
   static constexpr int kMostMissed = 2 * kMissed;
   static constexpr absl::Duration kSlow = absl::Seconds(1);
 
+  // Seconds for which devices have to do before one like it; asked whenever one enters or might
+  // begin. Null: none.
+  using DeviceWait = std::function<double(const AnnouncedMessage&)>;
   // Of `max_waiting`, at least 1, a client has half.
-  explicit ReadQueue(int64_t max_waiting);
+  explicit ReadQueue(int64_t max_waiting, DeviceWait device_wait = nullptr);
 
   // OK: it waits for its turn. DeadlineExceeded: its deadline has passed, or not even alone it
   // would be in time; ResourceExhausted: not with what goes before it, which says when to come
@@ -127,9 +134,9 @@ class ReadQueue {
   bool Abandon(AnnouncedMessage* message);
   // Nothing more is read: Next hands out all that wait, to be refused with `why`.
   void Close(absl::Status why) { closed_ = std::move(why); }
-  // A message that came was answered `seconds` later, waiting for a device not counted; or it was
-  // not by its deadline.
-  void Answered(const AnnouncedMessage& message, double seconds, bool in_time);
+  // A message that came was answered `seconds` later, waiting for a device not counted, and took
+  // `work_s` of a device that others could not have; or it was not by its deadline.
+  void Answered(const AnnouncedMessage& message, double seconds, double work_s, bool in_time);
 
   // Who takes too long counts as overdue from now on.
   void DropOverdue(absl::Time now);
@@ -164,6 +171,8 @@ class ReadQueue {
   // What is read while one of `bytes` is: as much of each other, and its own.
   double LoadOf(double bytes) const;
   double AfterOf(const AnnouncedMessage& message) const;
+  // For so long devices have to do before they could begin with it.
+  double DevicesFor(const AnnouncedMessage& message) const;
   // What is read before it, up to `most` and some: all that goes before it of its client's, and
   // what each other one may have read meanwhile.
   double BytesBefore(const AnnouncedMessage& message, double most) const;
@@ -207,6 +216,7 @@ class ReadQueue {
   void Tidy(const std::string& client);
 
   const int64_t max_waiting_;
+  const DeviceWait device_wait_;
   double rate_ = 0.0;
   double caution_ = 1.25;
   int seen_ = 0;
@@ -214,6 +224,8 @@ class ReadQueue {
   std::array<double, 32> least_{};
   // Seconds from a message's coming to its answer, by method as well.
   std::array<std::array<double, 32>, kMethods> after_{};
+  // Seconds of a device that it takes, likewise.
+  std::array<std::array<double, 32>, kMethods> work_{};
   LateRequests late_;
   RecentLeast timeouts_;
   double ahead_s_;  // by them

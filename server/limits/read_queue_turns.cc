@@ -16,6 +16,8 @@ constexpr absl::Duration kOverdueUnknown = absl::Milliseconds(100);
 // Who has not come in so many times as long as expected should have.
 constexpr double kShouldHaveCome = 1.5;
 
+const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
+
 constexpr Priority kClasses[] = {Priority::kHigh, Priority::kNormal, Priority::kLow};
 
 }  // namespace
@@ -72,6 +74,10 @@ bool ReadQueue::HasPart(const Client& client, const AnnouncedMessage& next) cons
 
 bool ReadQueue::HasRoom(const AnnouncedMessage& message) const {
   const auto bytes = static_cast<double>(message.bytes);
+  if (is_known() && !reading_.empty() &&
+      DevicesFor(message) > kAheadS + ReadingOf(message, LoadOf(bytes))) {
+    return false;
+  }
   return reading() < kLeastReading || (is_known() && LoadOf(bytes) - bytes <= WindowOf(message));
 }
 

@@ -37,7 +37,7 @@ absl::Status QueueFull(const std::string& how_many) {
 absl::Status Backlog(absl::Duration time, absl::Duration left) {
   return ComeBack(UnservedReason::kBacklog, time - left,
                   absl::StrCat("the request would be read and done in ", Text(time),
-                               ", with what is read before it; its deadline is in ", Text(left)));
+                               ", with what goes before it; its deadline is in ", Text(left)));
 }
 
 absl::Status Unreachable(absl::Duration alone, absl::Duration left) {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <utility>
 
@@ -81,6 +82,21 @@ void Limit(const Config& config, grpc::ServerBuilder& builder) {
   if (config.max_connection_age > absl::ZeroDuration()) {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, ToMs(config.max_connection_age));
   }
+}
+
+// How long the devices have to do before a request of a message's method.
+ReadQueue::DeviceWait DeviceWaitOf(const CallEnvironment& environment) {
+  constexpr int kNoOperation = -1;
+  std::array<int, ReadQueue::kMethods> operations;  // by method
+  operations.fill(kNoOperation);
+  for (const auto& operation : environment.operations->all()) {
+    operations[operation->rpc().row] = operation->index();
+  }
+  return [operations, dispatcher = environment.dispatcher](const AnnouncedMessage& message) {
+    const int operation = operations[message.method];
+    if (operation == kNoOperation) return 0.0;
+    return dispatcher->WaitOf(operation, {message.client, message.priority});
+  };
 }
 
 }  // namespace
@@ -183,7 +199,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   self->quotas_ = std::make_unique<ClientQuotas>(ClientQuotas::Limits{
       config.client_requests, MibToBytes(config.client_mib), config.client_streams});
   self->environment_.quotas = self->quotas_.get();
-  self->reads_ = std::make_shared<MessageReads>(config.queue_requests);
+  self->reads_ =
+      std::make_shared<MessageReads>(config.queue_requests, DeviceWaitOf(self->environment_));
   self->environment_.reads = self->reads_.get();
   self->environment_.metrics->BeforeScrape([reads = self->reads_](Metrics& metrics) {
     const MessageReads::State state = reads->Look();

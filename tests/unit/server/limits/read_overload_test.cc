@@ -51,7 +51,10 @@ class Simulation {
  public:
   // Without admission all is read as it comes.
   Simulation(const Pipe& pipe, bool admission, int seed)
-      : pipe_(pipe), admission_(admission), random_(static_cast<unsigned>(seed)), queue_(4096) {}
+      : pipe_(pipe),
+        admission_(admission),
+        random_(static_cast<unsigned>(seed)),
+        queue_(4096, [this](const AnnouncedMessage&) { return DeviceWait(); }) {}
 
   // What becomes of each traffic's requests that come in the second half of `seconds`.
   std::vector<Outcome> Run(const std::vector<Traffic>& traffic, double seconds) {
@@ -90,6 +93,12 @@ class Simulation {
     double stall_s = 0.0, delay_s = 0.0, asked_s = 0.0, read_s = 0.0;
     bool good = false, refused = false;
   };
+
+  double DeviceWait() const {
+    double bytes = -worked_;
+    for (const Call* call : device_) bytes += static_cast<double>(call->message.bytes);
+    return bytes / pipe_.device;
+  }
 
   absl::Time Now() const { return kStart + absl::Seconds(now_s_); }
   double Gap(const Traffic& one) {
@@ -180,7 +189,8 @@ class Simulation {
         budget -= bytes - worked_;
         call.good = now_s_ + call.delay_s <= call.deadline_s;
         if (admission_) {
-          queue_.Answered(call.message, bytes / pipe_.device + call.delay_s, call.good);
+          const double work_s = bytes / pipe_.device;
+          queue_.Answered(call.message, work_s + call.delay_s, work_s, call.good);
         }
       }
       worked_ = 0.0;
@@ -244,6 +254,22 @@ TEST(ReadOverloadMixTest, AFewThatStallCostLittleMoreThanThemselves) {
   constexpr double kLong = 5 * kSeconds;
   const Outcome outcome = Simulation(Pipe(), true, 1).Run({traffic}, kLong)[0];
   EXPECT_GT(outcome.good, 0.85 * 5 * kAll);
+}
+
+// As on a CPU device: what is read must not wait there until it is late.
+TEST(ReadOverloadMixTest, WhatDevicesCannotDoInTimeIsNotRead) {
+  Pipe pipe;
+  pipe.device = 1e9;
+  for (const double deadline_s : {10e-3, 40e-3}) {
+    for (const double beyond : {0.8, 2.0, 10.0, 50.0}) {  // of what the device does
+      Simulation simulation(pipe, true, 1);
+      const double offered = beyond * pipe.device / pipe.rate;
+      const Outcome outcome = simulation.Run({{1.38e6, deadline_s, offered}}, 4 * kSeconds)[0];
+      const double most = std::min(1.0, beyond) * pipe.device * 2 * kSeconds;
+      EXPECT_GT(outcome.good, 0.8 * most) << deadline_s << " " << beyond;
+      EXPECT_LT(outcome.in_vain, 0.1 * most) << deadline_s << " " << beyond;
+    }
+  }
 }
 
 // As on a host whose threads wake late now and then: less to read would not help them.

@@ -28,7 +28,7 @@ TEST_F(ReadQueueTest, WhatFollowsTheReadingCountsToo) {
   ASSERT_EQ(NextToRead(), message);
   now_ += absl::Milliseconds(1);
   queue_.Leave(message, ReadQueue::End::kCame, now_);
-  queue_.Answered(*message, 5e-3, /*in_time=*/true);
+  queue_.Answered(*message, 5e-3, 0.0, /*in_time=*/true);
   Enter(Make(absl::Seconds(1)));
   ASSERT_NE(NextToRead(), nullptr);
   EXPECT_TRUE(queue_.Enter(Make(absl::Milliseconds(6)), now_).ok());
@@ -57,7 +57,7 @@ TEST_F(ReadQueueTest, WhereAnswersAreLateLessIsLetIn) {
     ASSERT_EQ(NextToRead(), message);
     now_ += absl::Milliseconds(1);
     queue_.Leave(message, ReadQueue::End::kCame, now_);
-    queue_.Answered(*message, 0.0, /*in_time=*/false);
+    queue_.Answered(*message, 0.0, 0.0, /*in_time=*/false);
   }
   EXPECT_FALSE(is_let_in());
   for (int i = 0; i < 200; ++i) {
@@ -65,7 +65,7 @@ TEST_F(ReadQueueTest, WhereAnswersAreLateLessIsLetIn) {
     ASSERT_EQ(NextToRead(), message);
     now_ += absl::Milliseconds(1);
     queue_.Leave(message, ReadQueue::End::kCame, now_);
-    queue_.Answered(*message, 1e-6, /*in_time=*/true);
+    queue_.Answered(*message, 1e-6, 0.0, /*in_time=*/true);
   }
   EXPECT_TRUE(is_let_in());
 }
@@ -86,7 +86,7 @@ TEST_F(ReadQueueTest, WhatIsAlwaysLateIsTriedNowAndThenUntilItIsInTime) {
       now_ += absl::Milliseconds(1);
       queue_.Leave(message, ReadQueue::End::kCame, now_);
       const bool in_time = seconds < 4e-3;
-      queue_.Answered(*message, in_time ? seconds : 4e-3, in_time);
+      queue_.Answered(*message, in_time ? seconds : 4e-3, 0.0, in_time);
     }
     return in;
   };
@@ -108,7 +108,7 @@ TEST_F(ReadQueueTest, WhatIsLateOfOneClientIsNoSignForAnother) {
     EXPECT_EQ(NextToRead(), message);
     now_ += absl::Milliseconds(1);
     queue_.Leave(message, ReadQueue::End::kCame, now_);
-    queue_.Answered(*message, client == "late" ? 1.0 : 1e-3, client != "late");
+    queue_.Answered(*message, client == "late" ? 1.0 : 1e-3, 0.0, client != "late");
     return true;
   };
   int late = 0;
@@ -126,7 +126,7 @@ TEST_F(ReadQueueTest, WhatComesOnceItIsOverdueTeachesNothingOfLateness) {
     ASSERT_EQ(NextToRead(), slow) << i;
     now_ += kDeadline;
     queue_.Leave(slow, ReadQueue::End::kCame, now_);
-    queue_.Answered(*slow, 0.0, /*in_time=*/false);
+    queue_.Answered(*slow, 0.0, 0.0, /*in_time=*/false);
     now_ += ReadQueue::kSlow;
   }
   EXPECT_NEAR(queue_.rate(), 1e9, 2e8);
@@ -175,7 +175,7 @@ TEST_F(ReadQueueTest, WhoTakesMoreTimeIsNoneOfThoseThatWereLate) {
     if (!queue_.Enter(message, now_).ok() || NextToRead() != message) return false;
     now_ += absl::Milliseconds(1);
     queue_.Leave(message, ReadQueue::End::kCame, now_);
-    queue_.Answered(*message, 0.0, /*in_time=*/false);
+    queue_.Answered(*message, 0.0, 0.0, /*in_time=*/false);
     return true;
   };
   for (int i = 0; i < 100; ++i) late(absl::Milliseconds(5));

@@ -96,7 +96,7 @@ TEST_F(ReadQueueTest, HoweverLongTheWorkAfterwardsTakesASilentClientIsOverdueAsS
     ASSERT_EQ(NextToRead(), worked_on);
     now_ += absl::Milliseconds(1);
     queue_.Leave(worked_on, ReadQueue::End::kCame, now_);
-    queue_.Answered(*worked_on, 8.0, /*in_time=*/true);
+    queue_.Answered(*worked_on, 8.0, 0.0, /*in_time=*/true);
   }
   for (int i = 0; i < kLanes; ++i) Enter(Make(absl::InfiniteDuration(), "silent"));
   while (NextToRead() != nullptr) {
