@@ -57,8 +57,9 @@ inline constexpr Metric kReadRate = {
     "Bytes of large request messages that can be read in a second, as learned; 0 while unknown."};
 inline constexpr Metric kReadAhead = {
     "baseband_read_ahead_seconds", "",
-    "How many seconds of reading large request messages begin at a time: 1 ms while somebody is in "
-    "a hurry, 4 ms while nobody is."};
+    "How many seconds of reading large request messages begin at a time: 1 ms where somebody had "
+    "less than 8 ms for an answer of late, or high priority, up to 4 ms where nobody had less than "
+    "32 ms."};
 inline constexpr Metric kResponseBytes = {
     "baseband_response_bytes_total", "rpc",
     "Bytes of the response messages that were handed over to gRPC."};

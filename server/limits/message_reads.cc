@@ -89,7 +89,9 @@ void MessageReads::SetLastBytes(const std::string& client, size_t method, int64_
 
 MessageReads::State MessageReads::Look() {
   absl::MutexLock lock(&mutex_);
-  queue_.DropOverdue(SteadyNow());
+  const absl::Time now = SteadyNow();
+  queue_.DropOverdue(now);
+  queue_.Hurry(Priority::kNormal, absl::InfiniteDuration(), now);  // it may be forgotten by now
   return {queue_.waiting(), queue_.reading(), queue_.overdue(), queue_.rate(), queue_.ahead_s()};
 }
 
