@@ -3,7 +3,9 @@
 #ifndef BASEBAND_TESTS_BENCH_LDPC_ROWS_H_
 #define BASEBAND_TESTS_BENCH_LDPC_ROWS_H_
 
+#include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/ldpc/code.h"
@@ -48,7 +50,10 @@ inline std::vector<SizedCode> CodesOfEverySize() {
   return codes;
 }
 // Eb/N0 in dB at which their words decode, all but one in many.
-inline double EasyEbn0(const Code& code) { return 3.0 + 6.0 / std::sqrt(code.zc()); }
+inline double EasyEbn0(const Code& code) {
+  const bool is_high_rate = code.k() > 0.8 * code.num_sent();
+  return (is_high_rate ? 5.0 : 3.0) + 6.0 / std::sqrt(code.zc());
+}
 
 inline std::vector<CodePtr> CodesOfBatches() {
   return {bench::Must(NrCode(1, 384)), bench::Must(NrCode(1, 384, 4))};
