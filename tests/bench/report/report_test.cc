@@ -1,6 +1,7 @@
 // The whole command on the CPU device, quick.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
