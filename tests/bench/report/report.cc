@@ -3,12 +3,12 @@
 // run. --help says what it takes.
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -19,6 +19,7 @@
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -45,6 +46,7 @@ constexpr int kWorse = 3;
 struct Flags {
   std::string folder;
   bool quick = false;
+  int turns = 0;  // 0: 2, or 1 if quick
   std::string device = "auto";
   std::vector<std::string> only;
   std::string commit;
@@ -132,30 +134,36 @@ bool HasGpu() {
          access(testing::ProgramPath("limits_gpu_bench").c_str(), X_OK) == 0;
 }
 
-// Runs all that is asked for; rows go to `path`, what the programs print to `log`.
+// What it prints goes to the end of `log`; that it failed, to that of `path`.
+void RunStep(const Step& step, const std::string& path, const std::string& log) {
+  const std::string command = absl::StrCat(step.program, " ", absl::StrJoin(step.arguments, " "));
+  const absl::Time begin = SteadyNow();
+  testing::ChildProcess program(testing::ProgramPath(step.program), step.arguments);
+  const absl::optional<int> code = program.Wait(absl::Minutes(20));
+  MustWrite(log, absl::StrCat("$ ", command, "\n", program.Output(), "\n"), std::ios::app);
+  std::printf("%-40s %6.1f s\n", command.c_str(), absl::ToDoubleSeconds(SteadyNow() - begin));
+  std::fflush(stdout);
+  if (code == 0) return;
+  const std::string how = code.has_value() ? absl::StrCat("ended with exit code ", *code)
+                                           : "did not end within 20 minutes";
+  MustWrite(path, FailedLine(absl::StrCat(command, " ", how, "; see log.txt")) + "\n",
+            std::ios::app);
+}
+
+// Runs all that is asked for; the programs append their rows to `path`.
 void MeasureAll(const Flags& flags, const std::string& path, const std::string& log) {
   MustWrite(path, HeadLine(HeadOf(flags)) + "\n", std::ios::trunc);
   MustWrite(log, "", std::ios::trunc);
   setenv(kRowsVariable, std::filesystem::absolute(path).c_str(), 1);
   const bool gpu = flags.device == "auto" ? HasGpu() : flags.device == "cuda";
-  for (const Step& step : StepsOf(gpu, flags.quick)) {
-    const std::string name = step.program;
-    if (!flags.only.empty() &&
-        std::find(flags.only.begin(), flags.only.end(), name) == flags.only.end()) {
-      continue;
+  const int turns = flags.turns > 0 ? flags.turns : flags.quick ? 1 : 2;
+  for (int turn = 1; turn <= turns; ++turn) {
+    if (turn > 1) MustWrite(path, TurnLine(turn) + "\n", std::ios::app);
+    for (const Step& step : StepsOf(gpu, flags.quick)) {
+      if (flags.only.empty() || absl::c_linear_search(flags.only, step.program)) {
+        RunStep(step, path, log);
+      }
     }
-    const std::string command = absl::StrCat(name, " ", absl::StrJoin(step.arguments, " "));
-    const absl::Time begin = SteadyNow();
-    testing::ChildProcess program(testing::ProgramPath(name), step.arguments);
-    const absl::optional<int> code = program.Wait(absl::Minutes(20));
-    MustWrite(log, absl::StrCat("$ ", command, "\n", program.Output(), "\n"), std::ios::app);
-    std::printf("%-40s %6.1f s\n", command.c_str(), absl::ToDoubleSeconds(SteadyNow() - begin));
-    std::fflush(stdout);
-    if (code == 0) continue;
-    const std::string how = code.has_value() ? absl::StrCat("ended with exit code ", *code)
-                                             : "did not end within 20 minutes";
-    const std::string failed = absl::StrCat(command, " ", how, "; see log.txt");
-    MustWrite(path, FailedLine(failed) + "\n", std::ios::app);
   }
   unsetenv(kRowsVariable);
 }
@@ -221,7 +229,16 @@ int Main(int argc, char** argv) {
   app.add_flag("--quick", flags.quick, "seconds in place of minutes: fewer repetitions");
   app.add_option("--device", flags.device, "cpu; cuda: the GPU as well; auto: cuda if there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
-  app.add_option("--only", flags.only, "of the benches these, PROGRAM,..")->delimiter(',');
+  std::set<std::string> programs;
+  for (const Step& step : StepsOf(/*gpu=*/true, /*quick=*/false)) programs.insert(step.program);
+  app.add_option("--only", flags.only, "of the benches these, PROGRAM,..")
+      ->delimiter(',')
+      ->type_name("PROGRAM")
+      ->check(CLI::IsMember(programs).description(""));
+  app.add_option("--turns", flags.turns,
+                 "through all of it; the best counts, and what turns differ by is in the spread; "
+                 "without it 2, or 1 if --quick")
+      ->check(CLI::Range(1, 100));
   app.add_option("--commit", flags.commit, "what is measured; else git says");
   app.add_option("--compare", flags.compare, "the run.jsonl of an earlier run: what got worse");
   app.add_option("--from", flags.from, "write the page of this run.jsonl; measure nothing");

@@ -1,5 +1,7 @@
 #include "tests/bench/report/run_file.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -63,7 +65,26 @@ const std::vector<JsonKey<Head>>& HeadKeys() {
   return *keys;
 }
 
-absl::Status AddRow(const Json& json, std::map<std::string, int>* lines, int line, BenchRun* run) {
+// Where the rows of a key are.
+struct Place {
+  int line = 0;  // of the last turn
+  size_t row = 0;
+};
+using Places = std::map<std::string, Place>;
+
+// `row` was measured again.
+void Merge(const Row& again, Row* row) {
+  const double difference = std::fabs(again.value - row->value);
+  const bool is_better = row->unit == "s" ? again.value < row->value : again.value > row->value;
+  const double spread =
+      std::max({row->spread, again.spread, difference / (is_better ? again : *row).value});
+  const bool checked = row->checked && again.checked;
+  if (is_better) *row = again;
+  row->spread = spread;
+  row->checked = checked;
+}
+
+absl::Status AddRow(const Json& json, Places* places, int turn_line, int line, BenchRun* run) {
   Row row;
   row.unit.clear();
   BASEBAND_RETURN_IF_ERROR(ctl::SetKeys(json, RowKeys(), &row));
@@ -73,16 +94,20 @@ absl::Status AddRow(const Json& json, std::map<std::string, int>* lines, int lin
   if (!(row.value > 0.0)) {
     return absl::InvalidArgumentError(absl::StrCat(".value: ", row.value, " is not more than 0"));
   }
-  const auto [found, is_new] = lines->emplace(KeyOf(row), line);
-  if (!is_new) {
+  const auto [found, is_new] = places->emplace(KeyOf(row), Place{line, run->rows.size()});
+  if (is_new) {
+    run->rows.push_back(std::move(row));
+  } else if (found->second.line > turn_line) {
     return absl::InvalidArgumentError(
-        absl::StrCat(": measures what line ", found->second, " does: ", found->first));
+        absl::StrCat(": measures what line ", found->second.line, " does: ", found->first));
+  } else {
+    found->second.line = line;
+    Merge(row, &run->rows[found->second.row]);
   }
-  run->rows.push_back(std::move(row));
   return absl::OkStatus();
 }
 
-absl::Status AddLine(const Json& json, std::map<std::string, int>* lines, int line, BenchRun* run) {
+absl::Status AddLine(const Json& json, Places* places, int* turn_line, int line, BenchRun* run) {
   if (!json.is_object()) return absl::InvalidArgumentError(": is not an object");
   const bool is_head = json.contains("run");
   if (is_head != (line == 1)) {
@@ -97,7 +122,11 @@ absl::Status AddLine(const Json& json, std::map<std::string, int>* lines, int li
   if (json.contains("failed")) {
     return ctl::SetText(json["failed"], &run->failed.emplace_back());
   }
-  return AddRow(json, lines, line, run);
+  if (json.contains("turn")) {
+    *turn_line = line;
+    return absl::OkStatus();
+  }
+  return AddRow(json, places, *turn_line, line, run);
 }
 
 }  // namespace
@@ -116,15 +145,19 @@ std::string HeadLine(const Head& head) {
 
 std::string FailedLine(const std::string& what) { return Json{{"failed", what}}.dump(); }
 
+std::string TurnLine(int turn) { return Json{{"turn", turn}}.dump(); }
+
 absl::StatusOr<BenchRun> ParseRun(absl::string_view text, const std::string& name) {
   BenchRun run;
-  std::map<std::string, int> lines;  // of rows, by key
+  Places places;
+  int turn_line = 0;  // where the turn began
   int line = 0;
   for (const absl::string_view of : absl::StrSplit(text, '\n')) {
     ++line;
     if (of.empty() && line > 1) continue;
     const absl::StatusOr<Json> json = ctl::ParseJson(of);
-    const absl::Status status = json.ok() ? AddLine(*json, &lines, line, &run) : json.status();
+    const absl::Status status =
+        json.ok() ? AddLine(*json, &places, &turn_line, line, &run) : json.status();
     if (!status.ok()) {
       const absl::string_view space = json.ok() ? "" : ": ";
       return absl::InvalidArgumentError(absl::StrCat(name, ":", line, space, status.message()));
