@@ -64,6 +64,8 @@ struct Row {
   double operations = 0.0;
   std::string of = kInteger;
 
+  std::string program;  // that measured it; Emit() says so
+
   // Appends it. What cannot be written, or is not a number, ends the program.
   void Emit() const;
 };
@@ -131,14 +133,17 @@ inline std::string ToJson(const Row& row) {
   if (row.operations > 0.0) {
     json += ",\"operations\":" + Number(row.operations) + ",\"of\":" + Quoted(row.of);
   }
+  if (!row.program.empty()) json += ",\"program\":" + Quoted(row.program);
   return json + "}";
 }
 
 inline void Row::Emit() const {
   const char* const path = std::getenv(kRowsVariable);
   if (path == nullptr) return;
+  Row named = *this;
+  named.program = program_invocation_short_name;
   std::FILE* const file = std::fopen(path, "a");
-  if (file == nullptr || std::fprintf(file, "%s\n", ToJson(*this).c_str()) < 0 ||
+  if (file == nullptr || std::fprintf(file, "%s\n", ToJson(named).c_str()) < 0 ||
       std::fclose(file) != 0) {
     Fail(std::string("cannot write ") + path);
   }

@@ -150,23 +150,39 @@ void RunStep(const Step& step, const std::string& path, const std::string& log) 
             std::ios::app);
 }
 
-// Runs all that is asked for; the programs append their rows to `path`.
-void MeasureAll(const Flags& flags, const std::string& path, const std::string& log) {
-  MustWrite(path, HeadLine(HeadOf(flags)) + "\n", std::ios::trunc);
-  MustWrite(log, "", std::ios::trunc);
-  setenv(kRowsVariable, std::filesystem::absolute(path).c_str(), 1);
-  const bool gpu = flags.device == "auto" ? HasGpu() : flags.device == "cuda";
-  const int turns = flags.turns > 0 ? flags.turns : flags.quick ? 1 : 2;
-  for (int turn = 1; turn <= turns; ++turn) {
-    if (turn > 1) MustWrite(path, TurnLine(turn) + "\n", std::ios::app);
+// How often what is worse is measured again before it is said to be.
+constexpr int kConfirmations = 3;
+
+// The benches of one run, and their files in a folder.
+class Measurement {
+ public:
+  Measurement(const Flags& flags, std::string path, std::string log)
+      : path_(std::move(path)), log_(std::move(log)) {
+    const bool gpu = flags.device == "auto" ? HasGpu() : flags.device == "cuda";
     for (const Step& step : StepsOf(gpu, flags.quick)) {
       if (flags.only.empty() || absl::c_linear_search(flags.only, step.program)) {
-        RunStep(step, path, log);
+        steps_.push_back(step);
       }
     }
+    MustWrite(path_, HeadLine(HeadOf(flags)) + "\n", std::ios::trunc);
+    MustWrite(log_, "", std::ios::trunc);
+    setenv(kRowsVariable, std::filesystem::absolute(path_).c_str(), 1);
   }
-  unsetenv(kRowsVariable);
-}
+
+  // One more turn, of `programs` or of all.
+  void Turn(const std::set<std::string>& programs = {}) {
+    if (++turn_ > 1) MustWrite(path_, TurnLine(turn_) + "\n", std::ios::app);
+    for (const Step& step : steps_) {
+      if (programs.empty() || programs.count(step.program) > 0) RunStep(step, path_, log_);
+    }
+  }
+
+ private:
+  const std::string path_;
+  const std::string log_;
+  std::vector<Step> steps_;
+  int turn_ = 0;
+};
 
 template <typename T>
 T OrEnd(absl::StatusOr<T> value) {
@@ -190,10 +206,24 @@ int Report(const Flags& flags) {
   std::filesystem::create_directories(flags.folder, error);
   if (error) Fail(absl::StrCat("cannot make ", flags.folder, ": ", error.message()));
   const std::string path = flags.from.empty() ? flags.folder + "/run.jsonl" : flags.from;
-  if (flags.from.empty()) MeasureAll(flags, path, flags.folder + "/log.txt");
-  const BenchRun now = OrEnd(ReadRun(path));
+  absl::optional<Measurement> measurement;
+  if (flags.from.empty()) {
+    measurement.emplace(flags, path, flags.folder + "/log.txt");
+    const int turns = flags.turns > 0 ? flags.turns : flags.quick ? 1 : 2;
+    for (int turn = 0; turn < turns; ++turn) measurement->Turn();
+  }
+  BenchRun now = OrEnd(ReadRun(path));
   absl::optional<Comparison> comparison;
   if (before.has_value()) comparison = Compare(*before, now);
+  for (int i = 0; i < kConfirmations && measurement && comparison && !comparison->worse.empty();
+       ++i) {
+    std::set<std::string> programs;
+    for (const Change& change : comparison->worse) programs.insert(change.now.program);
+    std::printf("%zu are worse: once more\n", comparison->worse.size());
+    measurement->Turn(programs);
+    now = OrEnd(ReadRun(path));
+    comparison = Compare(*before, now);
+  }
   const auto write = [&](const std::string& name, const std::string& text) {
     if (!text.empty()) MustWrite(flags.folder + "/" + name, text, std::ios::trunc);
   };
@@ -240,7 +270,9 @@ int Main(int argc, char** argv) {
                  "without it 2, or 1 if --quick")
       ->check(CLI::Range(1, 100));
   app.add_option("--commit", flags.commit, "what is measured; else git says");
-  app.add_option("--compare", flags.compare, "the run.jsonl of an earlier run: what got worse");
+  app.add_option(
+      "--compare", flags.compare,
+      "the run.jsonl of an earlier run: what got worse, measured up to three times more");
   app.add_option("--from", flags.from, "write the page of this run.jsonl; measure nothing");
   try {
     app.parse(argc, argv);

@@ -49,7 +49,8 @@ const std::vector<JsonKey<Row>>& RowKeys() {
       Number("bytes", &Row::bytes),
       Text("over", &Row::over),
       Number("operations", &Row::operations),
-      Text("of", &Row::of)};
+      Text("of", &Row::of),
+      Text("program", &Row::program)};
   return *keys;
 }
 

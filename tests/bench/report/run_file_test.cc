@@ -27,6 +27,7 @@ Row SomeRow() {
   row.over = kLink;
   row.operations = 700;
   row.of = kFma;
+  row.program = "x_bench";
   return row;
 }
 
