@@ -266,8 +266,7 @@ int Main(int argc, char** argv) {
       ->type_name("PROGRAM")
       ->check(CLI::IsMember(programs).description(""));
   app.add_option("--turns", flags.turns,
-                 "through all of it; the best counts, and what turns differ by is in the spread; "
-                 "without it 2, or 1 if --quick")
+                 "through all of it, of which the best counts; without it 2, or 1 if --quick")
       ->check(CLI::Range(1, 100));
   app.add_option("--commit", flags.commit, "what is measured; else git says");
   app.add_option(

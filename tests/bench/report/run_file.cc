@@ -1,7 +1,5 @@
 #include "tests/bench/report/run_file.h"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -75,13 +73,9 @@ using Places = std::map<std::string, Place>;
 
 // `row` was measured again.
 void Merge(const Row& again, Row* row) {
-  const double difference = std::fabs(again.value - row->value);
   const bool is_better = row->unit == "s" ? again.value < row->value : again.value > row->value;
-  const double spread =
-      std::max({row->spread, again.spread, difference / (is_better ? again : *row).value});
   const bool checked = row->checked && again.checked;
   if (is_better) *row = again;
-  row->spread = spread;
   row->checked = checked;
 }
 

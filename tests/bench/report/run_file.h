@@ -25,7 +25,7 @@ struct Head {
 
 struct BenchRun {
   Head head;
-  // Of all turns the best, with a spread that is no less than what the turns differ by.
+  // Of all turns the best: what else a host has to do makes them slower, never faster.
   std::vector<Row> rows;
   std::vector<std::string> failed;  // programs, and how they ended
 };
