@@ -260,8 +260,8 @@ int main() {
   std::printf("%s\n", properties.name);
   baseband::minimize::SmallGrid();
   baseband::minimize::Schwefel();
-  baseband::minimize::Batches();
   baseband::minimize::Matched();
   baseband::minimize::PaperTable();
+  baseband::minimize::Batches();
   return 0;
 }
