@@ -26,6 +26,7 @@ BenchRun RunOf(std::vector<Row> rows) {
 }
 std::vector<std::string> CodesOf(const std::vector<Change>& changes) {
   std::vector<std::string> codes;
+  codes.reserve(changes.size());
   for (const Change& change : changes) codes.push_back(change.now.parameters[0].second);
   return codes;
 }

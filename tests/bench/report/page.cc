@@ -49,6 +49,8 @@ constexpr Headline kHeadlines[] = {
      "search cpu functional=Schwefel precision=float32 [point/s]", "muParser 32-35 M"},
 };
 
+constexpr const char* kPrefixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P"};
+
 std::string Cells(const std::vector<std::string>& cells) {
   return absl::StrCat("| ", absl::StrJoin(cells, " | "), " |\n");
 }
@@ -164,7 +166,6 @@ std::string Numbers(const Panel& panel) {
 }  // namespace
 
 std::string Si(double value, const std::string& unit) {
-  constexpr const char* kPrefixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P"};
   int exponent = 0;
   while (exponent < 5 && std::fabs(value) >= 999.5) {
     value /= 1000.0;

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -284,4 +285,11 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace baseband::bench
 
-int main(int argc, char** argv) { return baseband::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return baseband::bench::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_report: %s\n", error.what());
+    return baseband::bench::kFailed;
+  }
+}
