@@ -12,13 +12,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "hwy/targets.h"
 #include "kernels/carrier/recover.h"
 #include "tests/bench/cpu_seconds.h"
+#include "tests/bench/rows.h"
 #include "tests/support/carrier_frames.h"
 
 namespace baseband::carrier {
@@ -76,20 +76,23 @@ Frames MakeFrames(const Model& model, const Method& method) {
 }
 
 struct Figures {
-  double msymbols_per_s = 0.0;
+  bench::Times times;  // of `num_frames`
+  double symbols = 0.0;
   int wrong = 0;
 };
 
-Figures Measure(const Model& model, const Method& method, int repetitions) {
+Figures Measure(const Model& model, const Method& method, int num_frames, int repetitions) {
   const Frames frames = MakeFrames(model, method);
   Parameters parameters;
   parameters.fine = method.fine;
   parameters.coarse = method.coarse;
   Figures figures;
-  double best = std::numeric_limits<double>::infinity();
+  figures.symbols = static_cast<double>(num_frames) * frames.num_symbols;
+  std::vector<double> seconds;
   for (int repetition = 0; repetition <= repetitions; ++repetition) {
     const double start = ThreadSeconds();
-    for (size_t k = 0; k < kFrames; ++k) {
+    for (int frame = 0; frame < num_frames; ++frame) {
+      const auto k = static_cast<size_t>(frame % kFrames);
       const Result result =
           RecoverOnCpu(model, parameters, frames.samples[k], frames.known[k], {}, {});
       const double error = std::fabs(result.frequency - frames.frequencies[k]);
@@ -97,14 +100,23 @@ Figures Measure(const Model& model, const Method& method, int repetitions) {
           result.lock == Lock::kLocked && error < method.tolerance / frames.num_symbols;
       figures.wrong += right ? 0 : 1;
     }
-    best = std::min(best, ThreadSeconds() - start);
+    seconds.push_back(ThreadSeconds() - start);
   }
-  figures.msymbols_per_s = 1e-6 * kFrames * frames.num_symbols / best;
+  figures.times = bench::Times::Of(seconds);
   return figures;
 }
 
+// For the report; symbols are complex float32.
+bench::Row RowOf(const Figures& figures, bench::RowParameters parameters) {
+  bench::Row row = bench::RateRow("carrier recovery", "cpu", std::move(parameters), figures.symbols,
+                                  "symbol", figures.times.best, figures.times.spread);
+  row.bytes = sizeof(Iq);
+  row.checked = figures.wrong == 0;
+  return row;
+}
+
 int Main(int argc, char** argv) {
-  const int repetitions = argc > 1 ? std::atoi(argv[1]) : 100;
+  const int repetitions = argc > 1 ? std::max(1, std::atoi(argv[1])) : 100;
   const Case cases[] = {{"BPSK", 0.0},          {"QPSK", 13.2},           {"8PSK", 0.0},
                         {"16APSK 3/4", 10.6},   {"32APSK 3/4", 0.0},      {"64APSK 128/180", 7.6},
                         {"64APSK 7/9", 7.6},    {"128APSK 135/180", 6.9}, {"256APSK 135/180", 5.9},
@@ -128,14 +140,25 @@ int Main(int argc, char** argv) {
         *Model::Create(*Constellation::FromName(test.name), Amplitude::kWeighted, 0);
     std::printf("%-18s %9d", test.name, MakeFrames(*model, methods[0]).num_symbols);
     for (const Method& method : methods) {
-      const Figures figures =
-          Measure(*model, method, std::max(repetitions / method.min_repetitions_divisor, 1));
-      std::printf(" %11.1f%c", figures.msymbols_per_s, figures.wrong > 0 ? '!' : ' ');
+      const Figures figures = Measure(*model, method, kFrames,
+                                      std::max(repetitions / method.min_repetitions_divisor, 1));
+      std::printf(" %11.1f%c", 1e-6 * figures.symbols / figures.times.best,
+                  figures.wrong > 0 ? '!' : ' ');
+      RowOf(figures, {{"constellation", test.name}, {"method", method.name}}).Emit();
       std::fflush(stdout);
       wrong += figures.wrong;
     }
     if (test.peer > 0.0) std::printf(" %16.1f", test.peer);
     std::printf("\n");
+  }
+  const ModelPtr qpsk = *Model::Create(*Constellation::FromName("QPSK"), Amplitude::kWeighted, 0);
+  for (int frames = 1; frames <= 64; frames *= 4) {
+    const Figures figures = Measure(*qpsk, methods[0], frames, std::max(repetitions / frames, 1));
+    std::printf("QPSK, %2d frames: %9.1f us\n", frames, 1e6 * figures.times.best);
+    TimeRow(RowOf(figures, {{"constellation", "QPSK"}, {"frames", std::to_string(frames)}}),
+            figures.symbols, "frames")
+        .Emit();
+    wrong += figures.wrong;
   }
   if (wrong > 0) std::printf("WRONG (!): %d frames were not recovered\n", wrong);
   return wrong > 0 ? 1 : 0;

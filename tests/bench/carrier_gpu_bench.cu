@@ -44,6 +44,8 @@ using baseband::carrier::RecoverFrame;
 using baseband::carrier::Result;
 using baseband::cuda::DeviceBuffer;
 
+bool g_differs = false;  // a result, from the CPU device's
+
 constexpr int kDifferentFrames = 16;  // the others repeat them
 
 bool BeginsWith(const std::string& name, const std::string& beginning) {
@@ -101,9 +103,10 @@ class Workload {
     return curve;
   }
 
-  // Symbols per second; 0 if `what` is not asked for.
+  // Symbols per second; 0 if `what` is not asked for. The report's row is along the parameter of
+  // that name, or has no method but the number of symbols.
   double Run(const Parameters& parameters, const char* what, double target_gsps,
-             cudaStream_t stream) {
+             cudaStream_t stream, const std::string& along = "") {
     if (!BeginsWith(what, only_)) return 0.0;
     const int64_t bytes = RecoverWorkspaceBytes(parameters, num_symbols_, num_frames_);
     const auto workspace = Room<uint8_t>(static_cast<size_t>(bytes));
@@ -120,8 +123,23 @@ class Workload {
     const auto launch = [&] { Must(LaunchRecover(batch, stream)); };
     launch();
     const int locked = CheckResults(parameters);
-    const double seconds = MedianSeconds(stream, 15, launch);
-    const double rate = static_cast<double>(num_symbols_) * num_frames_ / seconds;
+    const baseband::bench::Times times = baseband::bench::TimesOf(stream, 15, 1, launch);
+    const double seconds = times.median;
+    const double symbols = static_cast<double>(num_symbols_) * num_frames_;
+    const double rate = symbols / seconds;
+    baseband::bench::RowParameters of = {{"constellation", model_->constellation().name()}};
+    if (along == "frames") {
+      of.emplace_back(along, std::to_string(num_frames_));
+    } else if (along == "symbols") {
+      of.emplace_back(along, std::to_string(num_symbols_));
+    } else {
+      of.emplace_back("method", what);
+    }
+    baseband::bench::Row row = baseband::bench::RateRow("carrier recovery", "gpu", of, symbols,
+                                                        "symbol", seconds, times.spread);
+    row.bytes = sizeof(Iq);
+    row.checked = !g_differs;
+    (along == "frames" ? TimeRow(row, symbols, along) : row).Emit();
     std::printf("%-16s N %6d x %4d  %-12s %9.1f us %8.3f Gsps  target %5.2f  locked %d of %d\n",
                 model_->constellation().name().c_str(), num_symbols_, num_frames_, what,
                 seconds * 1e6, rate * 1e-9, target_gsps, locked, num_frames_);
@@ -153,6 +171,7 @@ class Workload {
       const double off = std::fabs(result.frequency - expected.frequency);
       if (!(off <= 0.05 * static_cast<double>(expected.frequency_stddev) + 1e-6 / num_symbols_) ||
           result.lock != expected.lock) {
+        g_differs = true;
         std::printf("  DIFFERS from the CPU: frame %d f %.9e not %.9e (stddev %.2e), lock %d %d\n",
                     f, result.frequency, expected.frequency,
                     static_cast<double>(expected.frequency_stddev), static_cast<int>(result.lock),
@@ -289,7 +308,11 @@ int main(int argc, char** argv) {
   for (const int n : {1000, 32400, 1 << 20}) {
     Workload work("QPSK", n, 1, 4.0, method);
     Parameters parameters;
-    work.Run(parameters, "one frame", 0.0, stream.get());
+    work.Run(parameters, "one frame", 0.0, stream.get(), "symbols");
   }
-  return 0;
+  for (int frames = 1; frames <= 1024; frames *= 4) {
+    Workload work("QPSK", 32400, frames, 4.0, method);
+    work.Run(Parameters(), "batch", 0.0, stream.get(), "frames");
+  }
+  return g_differs ? 1 : 0;
 }

@@ -4,13 +4,13 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <vector>
 
 #include "kernels/cuda/resources.h"
 #include "kernels/cuda/status.h"
 #include "tests/bench/must.h"
+#include "tests/bench/rows.h"
 
 namespace baseband::bench {
 
@@ -40,24 +40,27 @@ std::vector<T> Download(const cuda::DeviceBuffer<T>& buffer) {
   return host;
 }
 
-// Seconds of what `enqueue` enqueues, the median of `repeats`.
+// Of what `enqueue` enqueues, `launches` times without a pause, by the device's clock.
 template <typename Enqueue>
-double MedianSeconds(cudaStream_t stream, int repeats, const Enqueue& enqueue) {
+Times TimesOf(cudaStream_t stream, int repeats, int launches, const Enqueue& enqueue) {
   const auto begin = Must(cuda::Event::Create());
   const auto end = Must(cuda::Event::Create());
   enqueue();
   std::vector<double> seconds;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     Must(cuda::ToStatus(cudaEventRecord(begin.get(), stream), "cudaEventRecord"));
-    enqueue();
+    for (int i = 0; i < launches; ++i) enqueue();
     Must(cuda::ToStatus(cudaEventRecord(end.get(), stream), "cudaEventRecord"));
     Must(cuda::ToStatus(cudaEventSynchronize(end.get()), "cudaEventSynchronize"));
     float ms = 0;
     Must(cuda::ToStatus(cudaEventElapsedTime(&ms, begin.get(), end.get()), "cudaEventElapsedTime"));
-    seconds.push_back(static_cast<double>(ms) * 1e-3);
+    seconds.push_back(static_cast<double>(ms) * 1e-3 / launches);
   }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
+  return Times::Of(seconds);
+}
+template <typename Enqueue>
+double MedianSeconds(cudaStream_t stream, int repeats, const Enqueue& enqueue) {
+  return TimesOf(stream, repeats, 1, enqueue).median;
 }
 
 }  // namespace baseband::bench

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -20,13 +19,14 @@
 #include "hwy/targets.h"
 #include "kernels/downconvert/downconvert.h"
 #include "tests/bench/cpu_seconds.h"
+#include "tests/bench/rows.h"
 
 namespace baseband::downconvert {
 namespace {
 
 using bench::ThreadSeconds;
 
-constexpr int64_t kSamples = int64_t{1} << 20;
+constexpr int64_t kSamples = int64_t{1} << 20;  // of a block
 constexpr double kTurn = 6.283185307179586476925286766559;
 
 // A windowed sinc that passes what decimation by `down` leaves.
@@ -62,12 +62,12 @@ Channel MakeChannel(const Case& test) {
 }
 
 // Noise of a third of full scale.
-std::vector<uint8_t> MakeSamples(InputFormat format) {
+std::vector<uint8_t> MakeSamples(InputFormat format, int64_t samples) {
   const bool is_real = format >= InputFormat::kRealInt8;
-  std::vector<uint8_t> bytes(static_cast<size_t>(kSamples * BytesPerSample(format)));
+  std::vector<uint8_t> bytes(static_cast<size_t>(samples * BytesPerSample(format)));
   std::mt19937 random(1);
   std::uniform_real_distribution<float> noise(-0.33F, 0.33F);
-  for (int64_t i = 0; i < kSamples * (is_real ? 1 : 2); ++i) {
+  for (int64_t i = 0; i < samples * (is_real ? 1 : 2); ++i) {
     const float value = noise(random);
     const auto at = static_cast<size_t>(i);
     if (format == InputFormat::kInt8 || format == InputFormat::kRealInt8) {
@@ -82,12 +82,12 @@ std::vector<uint8_t> MakeSamples(InputFormat format) {
   return bytes;
 }
 
-Block MakeBlock(InputFormat format) {
+Block MakeBlock(InputFormat format, int64_t samples) {
   constexpr float kScales[] = {1.0F / 127, 1.0F / 32767, 1.0F};
   Block block;
   block.format = format;
   block.scale = kScales[static_cast<int>(format) % 3];
-  block.num_samples = kSamples;
+  block.num_samples = samples;
   return block;
 }
 
@@ -127,10 +127,14 @@ std::complex<double> Expected(const Case& test, const Channel& channel, const Bl
   return sum * static_cast<double>(block.scale);
 }
 
+bool IsVerified(const Case& test) {
+  return test.output == OutputFormat::kFloat32 && test.nco == NcoMethod::kExact;
+}
+
 // float32 outputs by the exact oscillator; others are checked by the unit tests.
 bool Verify(const Case& test, const Channel& channel, const Block& block,
             const std::vector<uint8_t>& bytes, const std::vector<uint8_t>& output) {
-  if (test.output != OutputFormat::kFloat32 || test.nco != NcoMethod::kExact) return true;
+  if (!IsVerified(test)) return true;
   double taps = 0.0;
   for (const float tap : channel.filter->stages().front().taps) taps += std::abs(tap);
   const auto count = static_cast<int64_t>(output.size() / 8);
@@ -148,25 +152,32 @@ bool Verify(const Case& test, const Channel& channel, const Block& block,
   return true;
 }
 
-// Msamples/s, or nothing if the result is wrong.
-double Measure(const Case& test, int repetitions) {
+// A row for the report. A wrong result ends the program.
+bench::Row Measure(const Case& test, bench::RowParameters parameters, int64_t samples,
+                   int repetitions) {
   const Channel channel = MakeChannel(test);
-  const std::vector<uint8_t> bytes = MakeSamples(test.format);
-  const Block block = MakeBlock(test.format);
-  if (const absl::Status status = CheckBlock({&channel, 1}, block); !status.ok()) {
-    std::printf("%s: %s\n", test.name, status.ToString().c_str());
-    return 0.0;
-  }
+  const std::vector<uint8_t> bytes = MakeSamples(test.format, samples);
+  const Block block = MakeBlock(test.format, samples);
+  bench::Must(CheckBlock({&channel, 1}, block));
   const OutputRange range = OutputsOf(channel, block);
   std::vector<uint8_t> output(static_cast<size_t>(range.count * BytesPerOutput(test.output)));
-  double best = std::numeric_limits<double>::infinity();
+  std::vector<double> seconds;
   for (int i = 0; i <= repetitions; ++i) {
     const double start = ThreadSeconds();
     DownconvertOnCpu(channel, block, bytes, range, absl::MakeSpan(output));
-    best = std::min(best, ThreadSeconds() - start);
-    if (i == 0 && !Verify(test, channel, block, bytes, output)) return 0.0;
+    seconds.push_back(ThreadSeconds() - start);
+    if (i == 0 && !Verify(test, channel, block, bytes, output)) bench::Fail("a wrong result");
   }
-  return static_cast<double>(kSamples) / best * 1e-6;
+  const bench::Times times = bench::Times::Of(seconds);
+  const auto count = static_cast<double>(samples);
+  bench::Row row = bench::RateRow("down-conversion", "cpu", std::move(parameters), count, "sample",
+                                  times.best, times.spread);
+  row.checked = IsVerified(test);
+  row.bytes = static_cast<double>(bytes.size() + output.size()) / count;
+  // Turned taps: 4 multiply-adds for complex samples, 2 for real ones.
+  row.operations = (test.format >= InputFormat::kRealInt8 ? 2.0 : 4.0) * test.num_taps / test.down;
+  row.of = bench::kFma;
+  return row;
 }
 
 constexpr auto kF32 = InputFormat::kFloat32;
@@ -200,14 +211,27 @@ constexpr Case kNcoCases[] = {
     {"plain float, 64 taps, /1", kF32, 64, 1, 1, kFull, NcoMethod::kFloat, ""},
 };
 
-void PrintTable(const char* title, const Case* cases, size_t count, int repetitions) {
+void PrintTable(const char* title, const char* what, const Case* cases, size_t count,
+                int repetitions) {
   std::printf("%-42s %14s %14s\n", title, "Msamples/s", "GNU Radio");
   for (size_t i = 0; i < count; ++i) {
-    std::printf("%-42s %14.0f %14s\n", cases[i].name, Measure(cases[i], repetitions),
-                cases[i].peer);
+    const bench::Row row = Measure(cases[i], {{what, cases[i].name}}, kSamples, repetitions);
+    row.Emit();
+    std::printf("%-42s %14.0f %14s\n", cases[i].name, 1e-6 * row.value, cases[i].peer);
     std::fflush(stdout);
   }
   std::printf("\n");
+}
+
+void MeasureBatches(int repetitions) {
+  for (int64_t samples = 1 << 12; samples <= 1 << 22; samples *= 4) {
+    const bench::Row row = Measure(
+        kCases[1], {{"channel", "int16, 64 taps, /8"}, {"samples", std::to_string(samples)}},
+        samples, repetitions);
+    std::printf("%s, %lld samples: %.1f us\n", kCases[1].name, static_cast<long long>(samples),
+                1e6 * static_cast<double>(samples) / row.value);
+    TimeRow(row, static_cast<double>(samples), "samples").Emit();
+  }
 }
 
 }  // namespace
@@ -219,7 +243,8 @@ int main(int argc, char** argv) {
   std::printf("One core, %s; %lld samples a block; processor time.\n\n",
               hwy::TargetName(hwy::SupportedAndGeneratedTargets().front()),
               static_cast<long long>(dc::kSamples));
-  dc::PrintTable("One channel", dc::kCases, std::size(dc::kCases), repetitions);
-  dc::PrintTable("Oscillators", dc::kNcoCases, std::size(dc::kNcoCases), repetitions);
+  dc::PrintTable("One channel", "channel", dc::kCases, std::size(dc::kCases), repetitions);
+  dc::PrintTable("Oscillators", "oscillator", dc::kNcoCases, std::size(dc::kNcoCases), repetitions);
+  dc::MeasureBatches(repetitions);
   return 0;
 }

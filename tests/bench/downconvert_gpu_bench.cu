@@ -3,8 +3,8 @@
 // arithmetic by a loop of fused multiply-adds, its link by copies from page-locked memory.
 //
 //   downconvert_gpu_bench [part ..] [only=TEXT]
-// Parts are resident, link, stream, nco and host; all of them if none is named. `only` takes those
-// rows of `resident` whose names hold TEXT.
+// Parts are resident, batches, link, stream, nco and host; all of them if none is named. `only`
+// takes those rows of `resident` whose names hold TEXT.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -12,6 +12,8 @@
 
 #include "tests/bench/downconvert_nco_bench.h"
 #include "tests/bench/downconvert_rig.h"
+#include "tests/bench/gpu_limits.h"
+#include "tests/bench/rows.h"
 
 namespace {
 
@@ -28,50 +30,24 @@ Ceilings g_ceilings;
 
 std::string g_only;  // of main's arguments
 
-__global__ void FmaKernel(float* out, float factor, int rounds) {
-  float sums[16];
-  for (int i = 0; i < 16; ++i) sums[i] = static_cast<float>(threadIdx.x + i);
-  for (int round = 0; round < rounds; ++round) {
-#pragma unroll
-    for (int k = 0; k < 8; ++k) {
-#pragma unroll
-      for (int i = 0; i < 16; ++i) sums[i] = fmaf(sums[i], factor, sums[(i + 1) % 16]);
-    }
-  }
-  float sum = 0.0F;
-  for (int i = 0; i < 16; ++i) sum += sums[i];
-  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
-}
-
 void MeasureCeilings(cudaStream_t stream) {
-  constexpr size_t kBytes = size_t{1} << 30;
-  const auto from = Value(cuda::CreateDeviceBuffer<uint8_t>(kBytes));
-  const auto to = Value(cuda::CreateDeviceBuffer<uint8_t>(kBytes));
-  CheckCuda(cudaMemset(from.data(), 1, kBytes), "cudaMemset");
-  CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-  g_ceilings.copy_bytes =
-      2.0 * kBytes / Time(stream, [&] {
-        CheckCuda(cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, stream),
-                  "cudaMemcpyAsync");
-      });
-  constexpr int kBlocks = 132 * 8 * 4;
-  constexpr int kRounds = 400;
-  const double seconds = Time(stream, [&] {
-    FmaKernel<<<kBlocks, 256, 0, stream>>>(reinterpret_cast<float*>(to.data()), 0.5F, kRounds);
-  });
-  g_ceilings.fmas = 256.0 * kBlocks * kRounds * 8 * 16 / seconds;
+  double clock_hz = 0.0;
+  g_ceilings.copy_bytes = baseband::bench::DeviceCopy(stream).rate();
+  g_ceilings.fmas = baseband::bench::FusedMultiplyAdds(stream, &clock_hz).rate();
   std::printf(
       "the device copies %.0f GB/s (read + written) and makes %.1f T fused multiply-adds/s\n",
       g_ceilings.copy_bytes * 1e-9, g_ceilings.fmas * 1e-12);
 }
 
-void RunResident(const std::string& name, const std::vector<Channel>& channels,
-                 const Block& block) {
+// The report's row is along the number of samples, or of a table.
+void RunResident(const std::string& name, const std::vector<Channel>& channels, const Block& block,
+                 bool along_samples = false) {
   if (name.find(g_only) == std::string::npos) return;
   const Rig rig(channels, block);
   rig.CheckResults(name);
   const auto stream = Value(cuda::Stream::Create());
-  const double seconds = Time(stream.get(), [&] { rig.Launch(stream.get()); });
+  const auto [best, seconds, spread] = baseband::bench::TimesOf(stream.get(), kRepeats, kLaunches,
+                                                                [&] { rig.Launch(stream.get()); });
   // Of the first stages, with turned taps: 4 for complex samples, 2 for real ones.
   double fmas = 0.0;
   for (const Channel& channel : channels) {
@@ -84,6 +60,15 @@ void RunResident(const std::string& name, const std::vector<Channel>& channels,
               name.c_str(), seconds * 1e6, block.num_samples / seconds * 1e-9,
               100 * bytes / seconds / g_ceilings.copy_bytes,
               100 * fmas / seconds / g_ceilings.fmas);
+  const auto samples = static_cast<double>(block.num_samples);
+  baseband::bench::RowParameters parameters = {{"channel", name}};
+  if (along_samples) parameters.emplace_back("samples", std::to_string(block.num_samples));
+  baseband::bench::Row row = baseband::bench::RateRow("down-conversion", "gpu", parameters, samples,
+                                                      "sample", seconds, spread);
+  row.bytes = bytes / samples;
+  row.operations = fmas / samples;
+  row.of = baseband::bench::kFma;
+  (along_samples ? TimeRow(row, samples, "samples") : row).Emit();
 }
 
 void Resident() {
@@ -133,6 +118,14 @@ void Resident() {
               BlockOf(kInt16, 1 << 22));
 }
 
+void Batches() {
+  const FilterPtr filter = LowPass(64, 1, 8);
+  for (int log_samples = 12; log_samples <= 26; log_samples += 2) {
+    RunResident("int16, 64 taps, /8", Channels(1, filter, OutputFormat::kFloat32),
+                BlockOf(InputFormat::kInt16, int64_t{1} << log_samples), /*along_samples=*/true);
+  }
+}
+
 // Pieces of `rig`'s size over the link: up, converted, and back if `is_back`, on three streams.
 double OverLink(const std::vector<Rig>& rigs, bool is_converted, bool is_back) {
   std::vector<cuda::Stream> streams;
@@ -177,6 +170,13 @@ void Link() {
     if (link > 0.0) std::printf("  %.3f of the link's", link / seconds);
     if (one > 0.0) std::printf(", %.3f of one channel's", one / seconds);
     std::printf("\n");
+    if (link == 0.0) return;  // that is the machine's part
+    baseband::bench::Row row =
+        baseband::bench::RateRow("down-conversion over the bus", "gpu", {{"channel", name}},
+                                 kSamples, "sample", seconds, 0.0);
+    row.bytes = BytesPerSample(InputFormat::kInt16);
+    row.over = baseband::bench::kLink;
+    row.Emit();
   };
   const FilterPtr filter = LowPass(64, 1, 8);
   {
@@ -277,6 +277,7 @@ int main(int argc, char** argv) {
   const auto stream = Value(cuda::Stream::Create());
   MeasureCeilings(stream.get());
   if (wants("resident")) Resident();
+  if (wants("batches")) Batches();
   if (wants("link")) Link();
   if (wants("stream")) Stream();
   if (wants("nco")) Nco();

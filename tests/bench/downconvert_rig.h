@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/resources.h"
 #include "kernels/downconvert/downconvert_gpu.h"
+#include "tests/bench/device_memory.h"
 #include "tests/support/downconvert_signals.h"
 
 namespace baseband::downconvert::bench {
@@ -46,21 +47,7 @@ inline double Seconds() {
 // The median time of one of what `enqueue` puts on the stream.
 template <typename Enqueue>
 double Time(cudaStream_t stream, const Enqueue& enqueue) {
-  const auto begin = Value(cuda::Event::Create());
-  const auto end = Value(cuda::Event::Create());
-  enqueue();
-  std::vector<double> seconds;
-  for (int repeat = 0; repeat < kRepeats; ++repeat) {
-    CheckCuda(cudaEventRecord(begin.get(), stream), "cudaEventRecord");
-    for (int i = 0; i < kLaunches; ++i) enqueue();
-    CheckCuda(cudaEventRecord(end.get(), stream), "cudaEventRecord");
-    CheckCuda(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
-    float ms = 0;
-    CheckCuda(cudaEventElapsedTime(&ms, begin.get(), end.get()), "cudaEventElapsedTime");
-    seconds.push_back(ms * 1e-3 / kLaunches);
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
+  return baseband::bench::TimesOf(stream, kRepeats, kLaunches, enqueue).median;
 }
 
 // A low pass for the rate 1 / down.

@@ -1,6 +1,8 @@
 // Decoding on a GPU with everything in device memory: checks each result against the CPU first,
 // then prints information bits per second and the time of a launch, beside what open cuPHY reaches
 // on an H200 (measured with its own bench, same code, iterations and counting).
+//
+//   ldpc_decode_gpu_bench [table|sizes|batches|all]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +12,8 @@
 
 #include "kernels/cuda/resources.h"
 #include "kernels/ldpc/decode_gpu.h"
+#include "tests/bench/ldpc_rows.h"
+#include "tests/bench/rows.h"
 #include "tests/support/channel.h"
 #include "tests/support/ldpc_words.h"
 
@@ -44,7 +48,7 @@ cuda::DeviceBuffer<T> ToDevice(const std::vector<T>& host, size_t slack = 0) {
 }
 
 struct Case {
-  const char* name;
+  std::string name;
   CodePtr code;
   double ebn0_db;
   int num_blocks;
@@ -52,7 +56,27 @@ struct Case {
   const char* peer;  // open cuPHY
   // Looked at after every iteration, in vain: the words have none.
   bool looks_at_crc = false;
+  std::string along = "";  // which parameter of the report's row is a figure's x axis
 };
+
+// For the report.
+void EmitRow(const Case& test, double iterations, const bench::Times& times) {
+  const auto blocks = static_cast<double>(test.num_blocks);
+  bench::RowParameters parameters = {{"code", test.along == "zc" ? test.name : test.code->name()}};
+  if (test.along == "zc") {
+    parameters.emplace_back("zc", std::to_string(test.code->zc()));
+  } else {
+    if (test.along.empty()) {
+      parameters.emplace_back("stop", test.looks_at_crc        ? "CRC"
+                                      : test.early_termination ? "parity"
+                                                               : "fixed");
+    }
+    parameters.emplace_back("blocks", std::to_string(test.num_blocks));
+  }
+  const bench::Row row =
+      DecodeRow("gpu", parameters, *test.code, iterations, blocks, times.median, times.spread);
+  (test.along == "blocks" ? TimeRow(row, blocks * test.code->k(), "blocks") : row).Emit();
+}
 
 void Run(const Case& test, cudaStream_t stream) {
   const Code& code = *test.code;
@@ -137,15 +161,33 @@ void Run(const Case& test, cudaStream_t stream) {
   }
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[kRepeats / 2];
-  std::printf("%-32s %7d %5.2f %9d %10.1f %10.1f %9.2f   %s\n", test.name, test.num_blocks,
+  EmitRow(test, iterations / test.num_blocks, bench::Times::Of(seconds));
+  std::printf("%-32s %7d %5.2f %9d %10.1f %10.1f %9.2f   %s\n", test.name.c_str(), test.num_blocks,
               iterations / test.num_blocks, undecoded, median * 1e6, seconds.back() * 1e6,
               test.num_blocks * static_cast<double>(code.k()) / median * 1e-9, test.peer);
   std::fflush(stdout);
 }
 
+// As much work for each size, a quarter of the table's.
+void RunSizes(cudaStream_t stream) {
+  for (const auto& [name, code] : ldpc::CodesOfEverySize()) {
+    const int blocks = std::min(1320 * 384 / code->zc(), 1 << 16);
+    Run({name, code, ldpc::EasyEbn0(*code), blocks, false, "", false, "zc"}, stream);
+  }
+}
+
+void RunBatches(cudaStream_t stream) {
+  for (const CodePtr& code : ldpc::CodesOfBatches()) {
+    for (int blocks = 1; blocks <= 8192; blocks *= 2) {
+      Run({code->name(), code, ldpc::EasyEbn0(*code), blocks, false, "", false, "blocks"}, stream);
+    }
+  }
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const ldpc::Parts parts(argc > 1 ? argv[1] : "table");
   Check(ldpc::PrepareDecodeKernels().ok(), "PrepareDecodeKernels");
   const auto stream = Value(cuda::Stream::Create());
   const auto nr = [](int base_graph, int zc, int rows) {
@@ -177,6 +219,10 @@ int main() {
       {"NR BG2 Zc=30 42 rows, ET, CRC", nr(2, 30, 42), 1.8, 5280, true, "", true},
       {"802.16e 1/2 (2304, 1152), ET", wimax, 2.7, 26400, true, ""},
   };
-  for (const Case& test : cases) Run(test, stream.get());
+  if (parts.Has("table")) {
+    for (const Case& test : cases) Run(test, stream.get());
+  }
+  if (parts.Has("sizes")) RunSizes(stream.get());
+  if (parts.Has("batches")) RunBatches(stream.get());
   return 0;
 }

@@ -1,6 +1,8 @@
 // Encoding on a GPU with everything in device memory: checks its results against the CPU first,
 // then prints information bits per second beside what the memory of this device would allow, a
 // plain copy of as many bytes being the measure.
+//
+//   ldpc_encode_gpu_bench [table|sizes|batches|all]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +13,9 @@
 
 #include "kernels/cuda/resources.h"
 #include "kernels/ldpc/encode_gpu.h"
+#include "tests/bench/gpu_limits.h"
+#include "tests/bench/ldpc_rows.h"
+#include "tests/bench/rows.h"
 
 namespace {
 
@@ -36,13 +41,8 @@ T Value(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-struct Timing {
-  double best_s;
-  double median_s;
-};
-
 template <typename Enqueue>
-Timing Time(cudaStream_t stream, const Enqueue& enqueue) {
+baseband::bench::Times Time(cudaStream_t stream, const Enqueue& enqueue) {
   const auto begin = Value(baseband::cuda::Event::Create());
   const auto end = Value(baseband::cuda::Event::Create());
   enqueue();
@@ -58,19 +58,7 @@ Timing Time(cudaStream_t stream, const Enqueue& enqueue) {
     cudaEventElapsedTime(&ms, begin.get(), end.get());
     seconds.push_back(ms * 1e-3 / kLaunches);
   }
-  std::sort(seconds.begin(), seconds.end());
-  return {seconds.front(), seconds[seconds.size() / 2]};
-}
-
-// Bytes per second read plus written by a copy within the device.
-double CopyRate(cudaStream_t stream) {
-  constexpr size_t kBytes = size_t{1} << 30;
-  const auto from = Value(baseband::cuda::CreateDeviceBuffer<uint8_t>(kBytes));
-  const auto to = Value(baseband::cuda::CreateDeviceBuffer<uint8_t>(kBytes));
-  const Timing timing = Time(stream, [&] {
-    cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, stream);
-  });
-  return 2.0 * kBytes / timing.best_s;
+  return baseband::bench::Times::Of(seconds);
 }
 
 // Waits for the copy's end, which cudaMemcpy from pageable memory does not do, and which a
@@ -85,9 +73,29 @@ DeviceBuffer<T> Upload(const std::vector<T>& host, size_t slack = 0) {
   return buffer;
 }
 
-// `num_blocks` blocks, of each code in turn.
-void Run(const std::string& name, const std::vector<CodePtr>& codes, int num_blocks,
-         double copy_rate, cudaStream_t stream) {
+struct Case {
+  std::string name;
+  std::vector<CodePtr> codes;
+  int num_blocks;
+  std::string along = "";  // which parameter of the report's row is a figure's x axis
+};
+
+// For the report, of one code.
+void EmitRow(const Case& test, const baseband::bench::Times& times) {
+  const Code& code = *test.codes.front();
+  const auto blocks = static_cast<double>(test.num_blocks);
+  baseband::bench::RowParameters parameters = {
+      {"code", test.along == "zc" ? test.name : code.name()}};
+  parameters.emplace_back(test.along == "zc" ? test.along : "blocks",
+                          std::to_string(test.along == "zc" ? code.zc() : test.num_blocks));
+  const baseband::bench::Row row =
+      EncodeRow("gpu", parameters, code, blocks, times.best, times.spread);
+  (test.along == "blocks" ? TimeRow(row, blocks * code.k(), "blocks") : row).Emit();
+}
+
+// Blocks of each code in turn.
+void Run(const Case& test, double copy_rate, cudaStream_t stream) {
+  const auto& [name, codes, num_blocks, along] = test;
   std::mt19937 random(1);
   std::map<const Code*, uint32_t> table_of;
   std::vector<uint32_t> tables;
@@ -142,32 +150,30 @@ void Run(const std::string& name, const std::vector<CodePtr>& codes, int num_blo
           "the GPU's parity equals the CPU's");
   }
 
-  const Timing timing = Time(stream, launch);
+  const baseband::bench::Times timing = Time(stream, launch);
+  if (codes.size() == 1) EmitRow(test, timing);
   const double bytes = static_cast<double>(info_bytes + parity_bytes);
   const double roofline = info_bits * copy_rate / bytes;
   std::printf(
       "%-26s %6d blocks  best %8.1f us %7.0f Gb/s  median %8.1f us %7.0f Gb/s information"
       "  memory allows %6.0f (%.0f %%)\n",
-      name.c_str(), num_blocks, timing.best_s * 1e6, info_bits / timing.best_s * 1e-9,
-      timing.median_s * 1e6, info_bits / timing.median_s * 1e-9, roofline * 1e-9,
-      100 * info_bits / timing.best_s / roofline);
+      name.c_str(), num_blocks, timing.best * 1e6, info_bits / timing.best * 1e-9,
+      timing.median * 1e6, info_bits / timing.median * 1e-9, roofline * 1e-9,
+      100 * info_bits / timing.best / roofline);
 }
 
-}  // namespace
-
-int main() {
-  const auto stream = Value(baseband::cuda::Stream::Create());
-  const double copy_rate = CopyRate(stream.get());
-  std::printf("a copy within the device moves %.0f GB/s, read and written\n", copy_rate * 1e-9);
+void RunTable(double copy_rate, cudaStream_t stream) {
+  const auto run = [&](const char* name, const std::vector<CodePtr>& codes, int num_blocks) {
+    Run({name, codes, num_blocks}, copy_rate, stream);
+  };
   for (const int num_blocks : {64, 8192, 65536}) {
-    Run("BG1 Zc=384 46 rows", {Value(NrCode(1, 384))}, num_blocks, copy_rate, stream.get());
-    Run("BG1 Zc=384 4 rows", {Value(NrCode(1, 384, 4))}, num_blocks, copy_rate, stream.get());
+    run("BG1 Zc=384 46 rows", {Value(NrCode(1, 384))}, num_blocks);
+    run("BG1 Zc=384 4 rows", {Value(NrCode(1, 384, 4))}, num_blocks);
   }
-  Run("BG2 Zc=384 42 rows", {Value(NrCode(2, 384))}, 65536, copy_rate, stream.get());
-  Run("BG1 Zc=208 46 rows", {Value(NrCode(1, 208))}, 65536, copy_rate, stream.get());
-  Run("BG1 Zc=30 46 rows", {Value(NrCode(1, 30))}, 65536, copy_rate, stream.get());
-  Run("802.16e 1/2 n=2304", {Value(baseband::ldpc::WimaxCode("1/2", 2304))}, 65536, copy_rate,
-      stream.get());
+  run("BG2 Zc=384 42 rows", {Value(NrCode(2, 384))}, 65536);
+  run("BG1 Zc=208 46 rows", {Value(NrCode(1, 208))}, 65536);
+  run("BG1 Zc=30 46 rows", {Value(NrCode(1, 30))}, 65536);
+  run("802.16e 1/2 n=2304", {Value(baseband::ldpc::WimaxCode("1/2", 2304))}, 65536);
   std::vector<CodePtr> mixed;
   for (const int zc : baseband::ldpc::NrLiftingSizes()) {
     mixed.push_back(Value(NrCode(1, zc)));
@@ -175,6 +181,33 @@ int main() {
   }
   mixed.push_back(Value(baseband::ldpc::WimaxCode("5/6", 2304)));
   mixed.push_back(Value(baseband::ldpc::WifiCode("1/2", 648)));
-  Run("104 codes mixed", mixed, 65536, copy_rate, stream.get());
+  run("104 codes mixed", mixed, 65536);
+}
+
+// As much work for each size.
+void RunSizes(double copy_rate, cudaStream_t stream) {
+  for (const auto& [name, code] : baseband::ldpc::CodesOfEverySize()) {
+    Run({name, {code}, std::min(8192 * 384 / code->zc(), 1 << 16), "zc"}, copy_rate, stream);
+  }
+}
+
+void RunBatches(double copy_rate, cudaStream_t stream) {
+  for (const CodePtr& code : baseband::ldpc::CodesOfBatches()) {
+    for (int blocks = 1; blocks <= 65536; blocks *= 2) {
+      Run({code->name(), {code}, blocks, "blocks"}, copy_rate, stream);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const baseband::ldpc::Parts parts(argc > 1 ? argv[1] : "table");
+  const auto stream = Value(baseband::cuda::Stream::Create());
+  const double copy_rate = baseband::bench::DeviceCopy(stream.get()).rate();
+  std::printf("a copy within the device moves %.0f GB/s, read and written\n", copy_rate * 1e-9);
+  if (parts.Has("table")) RunTable(copy_rate, stream.get());
+  if (parts.Has("sizes")) RunSizes(copy_rate, stream.get());
+  if (parts.Has("batches")) RunBatches(copy_rate, stream.get());
   return 0;
 }

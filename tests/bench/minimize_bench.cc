@@ -1,6 +1,8 @@
 // The paper's table, matched filters and Schwefel's function on one core of the CPU device. Results
 // are checked before they are timed; rates are points a second of thread time, the best of a few
 // runs.
+//
+//   minimize_bench [schwefel]: that function alone
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,6 +18,7 @@
 #include "tests/bench/cpu_seconds.h"
 #include "tests/bench/minimize_matched_cases.h"
 #include "tests/bench/must.h"
+#include "tests/bench/rows.h"
 #include "tests/support/minimize_search.h"
 
 namespace baseband::minimize {
@@ -26,7 +29,8 @@ using ::baseband::bench::Must;
 using ::baseband::bench::ThreadSeconds;
 
 struct Timing {
-  double seconds = 1e30;
+  double seconds = 0.0;
+  double spread = 0.0;
   Progress best;
 };
 
@@ -34,6 +38,7 @@ Timing Time(const Settings& settings, int runs) {
   const ProblemPtr problem = Must(Problem::Create(settings));
   CpuWorkspace workspace;
   Timing timing;
+  std::vector<double> seconds;
   for (int run = 0; run < runs; ++run) {
     Search search = Must(Search::Create(problem, PieceLimits()));
     std::vector<uint64_t> output;
@@ -44,10 +49,20 @@ Timing Time(const Settings& settings, int runs) {
       EvaluatePieceOnCpu(*problem, *piece, &workspace, bytes);
       search.Add(*piece, bytes);
     }
-    timing.seconds = std::min(timing.seconds, ThreadSeconds() - began);
+    seconds.push_back(ThreadSeconds() - began);
     timing.best = search.progress();
   }
+  const bench::Times times = bench::Times::Of(seconds);
+  timing.seconds = times.best;
+  timing.spread = times.spread;
   return timing;
+}
+
+// For the report; the argmin is right.
+bench::Row RowOf(bench::RowParameters parameters, const Settings& settings, const Timing& timing) {
+  return bench::RateRow("search", "cpu", std::move(parameters),
+                        static_cast<double>(settings.grid.num_points()), "point", timing.seconds,
+                        timing.spread);
 }
 
 const char* NameOf(Precision precision) {
@@ -80,6 +95,13 @@ void PaperTable() {
       std::printf("%s, %s, %lld, %.4f, %.3e, %+.3f, %.2e\n", variant.name, NameOf(precision),
                   static_cast<long long>(variant.points), timing.seconds,
                   static_cast<double>(variant.points) / timing.seconds, error, timing.best.value);
+      bench::Row row = RowOf({{"functional", "sinusoids"},
+                              {"method", variant.name},
+                              {"precision", NameOf(precision)},
+                              {"points", std::to_string(variant.points)}},
+                             settings, timing);
+      row.checked = precision == Precision::kFloat64;  // float32 falls short of finding it
+      row.Emit();
     }
   }
 }
@@ -102,6 +124,11 @@ void Matched() {
         std::printf("%s, %.0f, %s, %s, %.4f, %.3e\n", what.name.c_str(), points,
                     method == Method::kHoisted ? "hoisted" : "fast", NameOf(precision),
                     timing.seconds, points / timing.seconds);
+        RowOf({{"functional", what.name},
+               {"method", method == Method::kHoisted ? "hoisted" : "fast"},
+               {"precision", NameOf(precision)}},
+              settings, timing)
+            .Emit();
       }
     }
   }
@@ -128,15 +155,35 @@ void Schwefel() {
       index = timing.best.index;
       std::printf("%s, %s, %.3e\n", by_hand ? "by hand" : "expression", NameOf(precision),
                   static_cast<double>(points) / timing.seconds);
+      RowOf({{"functional", by_hand ? "Schwefel by hand" : "Schwefel"},
+             {"precision", NameOf(precision)}},
+            settings, timing)
+          .Emit();
     }
+  }
+  settings.precision = Precision::kFloat32;
+  for (int64_t count = 1000; count <= 100000000; count *= 10) {
+    const std::vector<Axis> grid = {{-500.0, 1000.0 / static_cast<double>(count - 1), count}};
+    settings.grid = Must(Grid::Create(grid));
+    settings.functional = MakeSchwefel(1);
+    const int64_t index = Time(settings, 1).best.index;
+    settings.functional = Must(ExpressionFunctional::Create(expression, {}, {}));
+    const Timing timing = Time(settings, 3);
+    if (timing.best.index != index) Fail("expression and built-in differ");
+    std::printf("%lld points, %.3e s\n", static_cast<long long>(count), timing.seconds);
+    TimeRow(
+        RowOf({{"functional", "Schwefel"}, {"points", std::to_string(count)}}, settings, timing),
+        static_cast<double>(count), "points")
+        .Emit();
   }
 }
 
 }  // namespace
 }  // namespace baseband::minimize
 
-int main() {
+int main(int argc, char** argv) {
   baseband::minimize::Schwefel();
+  if (argc > 1 && std::string(argv[1]) == "schwefel") return 0;
   baseband::minimize::Matched();
   baseband::minimize::PaperTable();
   return 0;

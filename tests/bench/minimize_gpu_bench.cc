@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/minimize/expression_functional.h"
@@ -17,6 +18,7 @@
 #include "kernels/minimize/sinusoids.h"
 #include "tests/bench/minimize_matched_cases.h"
 #include "tests/bench/must.h"
+#include "tests/bench/rows.h"
 #include "tests/support/minimize_gpu.h"
 #include "tests/support/minimize_search.h"
 
@@ -29,6 +31,7 @@ using ::baseband::testing::GpuSearch;
 
 struct Timing {
   double device_ms = 0.0;  // of all pieces and copies
+  double spread = 0.0;     // of that
   double wall_ms = 0.0;    // the whole search, gathering included
   int64_t index = -1;
   double value = 0.0;
@@ -47,7 +50,8 @@ Timing Time(const Settings& settings, int runs) {
   const cuda::Event start = Must(cuda::Event::Create());
   const cuda::Event stop = Must(cuda::Event::Create());
   Timing best;
-  best.device_ms = best.wall_ms = 1e30;
+  best.wall_ms = 1e30;
+  std::vector<double> device_ms;
   for (int run = 0; run < runs; ++run) {
     // Host's part first: pieces are handed over one by one.
     Search search = Must(Search::Create(problem, Limits()));
@@ -68,9 +72,19 @@ Timing Time(const Settings& settings, int runs) {
     Must(gpu.Wait());
     float ms = 0.0F;
     Must(cuda::ToStatus(cudaEventElapsedTime(&ms, start.get(), stop.get()), "ElapsedTime"));
-    best.device_ms = std::min(best.device_ms, static_cast<double>(ms));
+    device_ms.push_back(static_cast<double>(ms));
   }
+  const bench::Times times = bench::Times::Of(device_ms);
+  best.device_ms = times.best;
+  best.spread = times.spread;
   return best;
+}
+
+// For the report.
+bench::Row RowOf(bench::RowParameters parameters, const Settings& settings, const Timing& timing) {
+  return bench::RateRow("search", "gpu", std::move(parameters),
+                        static_cast<double>(settings.grid.num_points()), "point",
+                        1e-3 * timing.device_ms, timing.spread);
 }
 
 void PaperTable() {
@@ -105,6 +119,15 @@ void PaperTable() {
       std::printf("%lld, %s, %s, %.4f, %.4f, %+.3f, %.3e\n", static_cast<long long>(points),
                   variant.name, variant.precision == Precision::kFloat32 ? "float32" : "float64",
                   timing.device_ms, timing.wall_ms, error, timing.value);
+      if (points != 520000 && points != 14444445) continue;
+      bench::Row row =
+          RowOf({{"functional", "sinusoids"},
+                 {"method", variant.name},
+                 {"precision", variant.precision == Precision::kFloat32 ? "float32" : "float64"},
+                 {"points", std::to_string(points)}},
+                settings, timing);
+      row.checked = variant.precision == Precision::kFloat64;  // float32 falls short of finding it
+      row.Emit();
     }
   }
 }
@@ -138,8 +161,38 @@ void Schwefel() {
                     precision == Precision::kFloat32 ? "float32" : "float64",
                     by_hand ? "by hand" : "expression", timing.device_ms,
                     static_cast<double>(settings.grid.num_points()) / timing.device_ms * 1e3);
+        RowOf({{"functional", std::string("Schwefel") + (n == 1 ? "" : " of 2 variables") +
+                                  (by_hand ? " by hand" : "")},
+               {"precision", precision == Precision::kFloat32 ? "float32" : "float64"}},
+              settings, timing)
+            .Emit();
       }
     }
+  }
+}
+
+// Schwefel's function, more and more points.
+void Batches() {
+  Names names;
+  names.variables = {"x"};
+  const auto expression =
+      Must(Expression::Parse("418.9828872724339 - x * sin(sqrt(abs(x)))", names));
+  for (int64_t count = 1000; count <= 1000000000; count *= 10) {
+    Settings settings;
+    settings.precision = Precision::kFloat32;
+    const std::vector<Axis> axes = {{-500.0, 1000.0 / static_cast<double>(count - 1), count}};
+    settings.grid = Must(Grid::Create(axes));
+    settings.functional = MakeSchwefel(1);
+    const int64_t index = Time(settings, 1).index;
+    settings.functional = Must(ExpressionFunctional::Create(expression, {}, {}));
+    const Timing timing = Time(settings, 5);
+    if (timing.index != index) Fail("expression and built-in differ");
+    std::printf("schwefel, %lld points: %.4f ms\n", static_cast<long long>(count),
+                timing.device_ms);
+    TimeRow(
+        RowOf({{"functional", "Schwefel"}, {"points", std::to_string(count)}}, settings, timing),
+        static_cast<double>(count), "points")
+        .Emit();
   }
 }
 
@@ -162,6 +215,11 @@ void Matched() {
                     method == Method::kHoisted ? "hoisted" : "fast",
                     precision == Precision::kFloat32 ? "float32" : "float64", timing.device_ms,
                     timing.wall_ms);
+        RowOf({{"functional", what.name},
+               {"method", method == Method::kHoisted ? "hoisted" : "fast"},
+               {"precision", precision == Precision::kFloat32 ? "float32" : "float64"}},
+              settings, timing)
+            .Emit();
       }
     }
   }
@@ -204,5 +262,6 @@ int main() {
   baseband::minimize::Schwefel();
   baseband::minimize::Matched();
   baseband::minimize::PaperTable();
+  baseband::minimize::Batches();
   return 0;
 }

@@ -1,4 +1,6 @@
 // The 5G transport-block chain on one CPU core: checks its results first, then prints rates.
+//
+//   nr_bench [repetitions]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,6 +15,7 @@
 #include "kernels/ldpc/encode.h"
 #include "kernels/nr/block_chain.h"
 #include "kernels/nr/reference.h"
+#include "tests/bench/rows.h"
 
 namespace {
 
@@ -21,7 +24,8 @@ using baseband::BytesForBits;
 using baseband::Crc;
 using baseband::CrcOfBits;
 
-constexpr int kRepeats = 25;
+int g_repeats = 25;   // main's argument
+std::string g_chain;  // whose stages are measured
 constexpr double kSecondsPerRepeat = 0.004;
 
 double Seconds() {
@@ -45,14 +49,16 @@ void Measure(const std::string& name, double units, const char* unit,
   }
   const int count = 1 + static_cast<int>(kSecondsPerRepeat / once);
   std::vector<double> seconds;
-  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+  for (int repeat = 0; repeat < g_repeats; ++repeat) {
     const double begin = Seconds();
     for (int i = 0; i < count; ++i) work();
     seconds.push_back((Seconds() - begin) / count);
   }
-  std::sort(seconds.begin(), seconds.end());
-  const double best = seconds.front();
-  const double median = seconds[seconds.size() / 2];
+  const auto [best, median, spread] = baseband::bench::Times::Of(seconds);
+  const std::string stage = g_chain + (name[0] == ' ' ? name.substr(1) : name);
+  const std::string thing = std::string(unit) == "Gb/s" ? "bit" : "LLR";
+  baseband::bench::RateRow("shared channel", "cpu", {{"stage", stage}}, units, thing, best, spread)
+      .Emit();
   std::printf("%-52s best %9.3f us %7.2f %s   median %9.3f us %7.2f %s\n", name.c_str(), best * 1e6,
               units / best * 1e-9, unit, median * 1e6, units / median * 1e-9, unit);
 }
@@ -176,9 +182,10 @@ void RunChain(const char* name, const TransportBlock& tb) {
               iterations / plan.num_blocks);
 
   const auto payload_bits = static_cast<double>(plan.tb_bits);
+  g_chain = std::string(name) + ":";
   Measure("  send", payload_bits, "Gb/s", send);
   std::vector<uint8_t> parity(static_cast<size_t>(BytesForBits(code->parity_bits())));
-  Measure("  of which LDPC", payload_bits, "Gb/s", [&] {
+  Measure("  of which LDPC encoder", payload_bits, "Gb/s", [&] {
     for (int r = 0; r < plan.num_blocks; ++r) {
       baseband::ldpc::EncodeOnCpu(*code, payload,
                                   static_cast<int>(std::min<int64_t>(plan.k_prime, plan.tb_bits)),
@@ -188,7 +195,7 @@ void RunChain(const char* name, const TransportBlock& tb) {
   Measure("  receive", payload_bits, "Gb/s", receive);
   std::vector<uint8_t> decided(static_cast<size_t>(BytesForBits(plan.k_prime)));
   const auto used = std::min<size_t>(soft.size(), static_cast<size_t>(code->num_sent()));
-  Measure("  of which LDPC", payload_bits, "Gb/s", [&] {
+  Measure("  of which LDPC decoder", payload_bits, "Gb/s", [&] {
     for (int r = 0; r < plan.num_blocks; ++r) {  // the last block's soft bits every time
       baseband::ldpc::DecodeOnCpu(*code, parameters, plan.num_filler(),
                                   absl::MakeConstSpan(soft).first(used), absl::MakeSpan(decided),
@@ -209,7 +216,8 @@ TransportBlock TbOf(int64_t bytes, int base_graph, int qm, int layers, int64_t g
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) g_repeats = std::max(1, std::atoi(argv[1]));
   RunCrc();
   for (const int qm : {1, 2, 4, 6, 8, 10}) {
     RunRateMatch(BlockOf(qm, 12000, 0), 0);

@@ -103,6 +103,11 @@ void Bench(const char* name, int e, const Input& input, int num_lanes) {
       "kernels alone %6.1f Gb/s\n",
       name, input.name, bits / all_s * 1e-9, in_bytes / all_s * 1e-9, bits / copies_s * 1e-9,
       in_bytes / copies_s * 1e-9, bits / work_s * 1e-9);
+  bench::Row row = bench::RateRow("shared channel over the bus", "gpu",
+                                  {{"slot", name}, {"input", input.name}}, bits, "bit", all_s, 0.0);
+  row.bytes = in_bytes / bits;
+  row.over = bench::kLink;
+  row.Emit();
 }
 
 void Run(int num_lanes) {

@@ -42,7 +42,16 @@ double TimeBareEncode(const Slot& slot, cudaStream_t stream) {
   return Time(stream, [&] { Check(LaunchEncode(batch, stream)); });
 }
 
-void BenchTransmit(const Slot& slot, cudaStream_t stream) {
+// For the report. `bytes`: of memory, all that is timed; 0: not counted.
+void EmitRow(const char* slot_name, const std::string& stage, const Slot& slot,
+             const bench::Times& times, double bytes) {
+  bench::Row row = bench::RateRow("shared channel", "gpu", {{"slot", slot_name}, {"stage", stage}},
+                                  slot.info_bits(), "bit", times.best, times.spread);
+  row.bytes = bytes / slot.info_bits();
+  row.Emit();
+}
+
+void BenchTransmit(const char* name, const Slot& slot, cudaStream_t stream) {
   const double bare_us = TimeBareEncode(slot, stream);
   std::printf("  bare LDPC encoder            %9.1f us  %6.0f Gb/s information\n", bare_us,
               slot.info_bits() / bare_us * 1e-3);
@@ -63,16 +72,18 @@ void BenchTransmit(const Slot& slot, cudaStream_t stream) {
       }
       Check(sent == expected, "the GPU sends what the CPU does");
     }
-    const double us = Time(stream, [&] { sender.Launch(stream); });
+    const bench::Times times = TimesOf(stream, [&] { sender.Launch(stream); });
+    const double us = 1e6 * times.best;
     const double bytes = slot.info_bits() / 8 + static_cast<double>(sender.out_bytes());
     std::printf(
         "  %-28s %9.1f us  %6.0f Gb/s information, %5.0f GB/s; over the bare encoder "
         "%+4.0f %%\n",
         output.name, us, slot.info_bits() / us * 1e-3, bytes / us * 1e-3, 100 * (us / bare_us - 1));
+    EmitRow(name, std::string("send ") + output.name, slot, times, bytes);
   }
 }
 
-void BenchReceive(const Slot& slot, int max_iterations, cudaStream_t stream) {
+void BenchReceive(const char* name, const Slot& slot, int max_iterations, cudaStream_t stream) {
   using S = SymbolFormat;
   using L = LlrFormat;
   constexpr Input kInputs[] = {
@@ -97,13 +108,15 @@ void BenchReceive(const Slot& slot, int max_iterations, cudaStream_t stream) {
     const double dematch_us = Time(stream, [&] { receiver.Dematch(stream); });
     const double decode_us = Time(stream, [&] { receiver.Decode(stream); });
     const double check_us = Time(stream, [&] { receiver.CheckCrc(stream); });
-    const double all_us = Time(stream, all);
+    const bench::Times times = TimesOf(stream, all);
+    const double all_us = 1e6 * times.best;
     std::printf(
         "  %-40s dematch %7.1f us %5.0f GB/s (%4.1f %%)  decode %7.1f us  check %6.1f us (%4.1f %%)"
         "  all %7.1f us, %+5.1f %% over the bare decoder, %6.1f Gb/s information\n",
         input.name, dematch_us, receiver.dematch_bytes() / dematch_us * 1e-3,
         100 * dematch_us / decode_us, decode_us, check_us, 100 * check_us / decode_us, all_us,
         100 * (all_us / decode_us - 1), slot.info_bits() / all_us * 1e-3);
+    EmitRow(name, std::string("receive ") + input.name, slot, times, 0.0);
   }
 }
 
@@ -112,8 +125,8 @@ void Run(const char* name, const std::vector<int>& blocks_of_tb, int e, int qm, 
   const Slot slot(blocks_of_tb, e, qm);
   std::printf("%s: %d transport blocks, %d code blocks of BG1 Zc=384, %d rows, E=%d, qm %d\n", name,
               static_cast<int>(slot.plans().size()), slot.num_blocks(), slot.code().rows(), e, qm);
-  BenchTransmit(slot, stream);
-  if (receives) BenchReceive(slot, 10, stream);
+  BenchTransmit(name, slot, stream);
+  if (receives) BenchReceive(name, slot, 10, stream);
 }
 
 void RunAll() {

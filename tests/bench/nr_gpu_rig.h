@@ -17,6 +17,8 @@
 #include "kernels/ldpc/code.h"
 #include "kernels/nr/block_chain.h"
 #include "kernels/nr/transport_block.h"
+#include "tests/bench/device_memory.h"
+#include "tests/bench/rows.h"
 
 namespace baseband::nr {
 
@@ -59,23 +61,14 @@ std::vector<T> Download(const DeviceBuffer<T>& buffer) {
   return host;
 }
 
+template <typename Enqueue>
+bench::Times TimesOf(cudaStream_t stream, const Enqueue& enqueue) {
+  return bench::TimesOf(stream, kRepeats, kLaunches, enqueue);
+}
 // Microseconds of one call: the best of all measurements.
 template <typename Enqueue>
 double Time(cudaStream_t stream, const Enqueue& enqueue) {
-  const auto begin = Value(cuda::Event::Create());
-  const auto end = Value(cuda::Event::Create());
-  enqueue();
-  double best = 1e30;
-  for (int repeat = 0; repeat < kRepeats; ++repeat) {
-    cudaEventRecord(begin.get(), stream);
-    for (int i = 0; i < kLaunches; ++i) enqueue();
-    cudaEventRecord(end.get(), stream);
-    Check(cudaEventSynchronize(end.get()) == cudaSuccess, "cudaEventSynchronize");
-    float ms = 0;
-    cudaEventElapsedTime(&ms, begin.get(), end.get());
-    best = std::min(best, ms * 1e3 / kLaunches);
-  }
-  return best;
+  return 1e6 * TimesOf(stream, enqueue).best;
 }
 
 inline size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }

@@ -9,12 +9,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "kernels/timing/timing_cpu.h"
 #include "tests/bench/cpu_seconds.h"
+#include "tests/bench/rows.h"
 #include "tests/support/timing_frames.h"
 
 namespace baseband::timing {
@@ -25,14 +25,14 @@ using bench::ThreadSeconds;
 constexpr int kCodedBits = 64800;
 
 template <typename Work>
-double BestSeconds(int repetitions, const Work& work) {
-  double best = std::numeric_limits<double>::infinity();
+bench::Times TimesOf(int repetitions, const Work& work) {
+  std::vector<double> seconds;
   for (int k = 0; k < repetitions; ++k) {
     const double begin = ThreadSeconds();
     work();
-    best = std::min(best, ThreadSeconds() - begin);
+    seconds.push_back(ThreadSeconds() - begin);
   }
-  return best;
+  return bench::Times::Of(seconds);
 }
 
 void Measure(const std::string& name, const PulseShape& shape, int repetitions) {
@@ -70,17 +70,28 @@ void Measure(const std::string& name, const PulseShape& shape, int repetitions) 
                  shape.rolloff, static_cast<int>(timing.lock), timing.offset, spec.offset);
     std::exit(1);
   }
-  const double whole = BestSeconds(repetitions, recover);
+  const bench::Times whole = TimesOf(repetitions, recover);
   // The corrected symbols are symbols like any others.
-  const double alone = BestSeconds(
-      repetitions, [&] { carrier::RecoverOnCpu(*model, carrier, corrected, {}, {}, {}); });
+  const double alone = TimesOf(repetitions, [&] {
+                         carrier::RecoverOnCpu(*model, carrier, corrected, {}, {}, {});
+                       }).best;
   std::printf("%-16s roll-off %4.2f, %4.1f samples a symbol  %7.1f Msym/s   carrier alone %7.1f\n",
-              name.c_str(), shape.rolloff, shape.samples_per_symbol(), 1e-6 * num_symbols / whole,
-              1e-6 * num_symbols / alone);
+              name.c_str(), shape.rolloff, shape.samples_per_symbol(),
+              1e-6 * num_symbols / whole.best, 1e-6 * num_symbols / alone);
+  char samples_per_symbol[16];
+  std::snprintf(samples_per_symbol, sizeof(samples_per_symbol), "%g", shape.samples_per_symbol());
+  char rolloff[16];
+  std::snprintf(rolloff, sizeof(rolloff), "%g", shape.rolloff);
+  bench::Row row = bench::RateRow(
+      "symbol timing", "cpu",
+      {{"constellation", name}, {"rolloff", rolloff}, {"samples_per_symbol", samples_per_symbol}},
+      num_symbols, "symbol", whole.best, whole.spread);
+  row.bytes = sizeof(carrier::Iq) * (shape.samples_per_symbol() + 1.0);
+  row.Emit();
 }
 
 int Main(int argc, char** argv) {
-  const int repetitions = argc > 1 ? std::atoi(argv[1]) : 100;
+  const int repetitions = argc > 1 ? std::max(1, std::atoi(argv[1])) : 100;
   for (const char* name : {"QPSK", "16APSK 3/4", "64APSK 128/180"}) {
     for (const double rolloff : {0.05, 0.2, 0.35}) {
       for (const auto& [samples, symbols] : {std::pair{2, 1}, {5, 2}, {4, 1}}) {

@@ -20,6 +20,7 @@
 #include "kernels/timing/timing_cpu.h"
 #include "kernels/timing/timing_gpu.h"
 #include "tests/bench/device_memory.h"
+#include "tests/bench/gpu_limits.h"
 #include "tests/bench/must.h"
 #include "tests/support/carrier_frames.h"
 #include "tests/support/timing_frames.h"
@@ -96,8 +97,9 @@ class TimingWorkload {
     const TimingBatch batch = Batch();
     Must(LaunchTiming(batch, stream));
     const int locked = CheckResults();
-    const double seconds =
-        MedianSeconds(stream, repeats, [&] { Must(LaunchTiming(batch, stream)); });
+    const baseband::bench::Times times =
+        baseband::bench::TimesOf(stream, repeats, 1, [&] { Must(LaunchTiming(batch, stream)); });
+    const double seconds = times.median;
     const double carrier = TimeCarrier(repeats, stream);
     const double symbols = static_cast<double>(case_.num_symbols) * num_frames_;
     const double samples = static_cast<double>(specs_[0].num_samples) * num_frames_;
@@ -116,6 +118,22 @@ class TimingWorkload {
         case_.want_corrected ? ", corrected" : "", seconds * 1e6, symbols / seconds * 1e-9,
         samples / seconds * 1e-9, symbols / carrier * 1e-9, carrier / seconds,
         symbols / (carrier + bytes / bytes_per_second) * 1e-9, locked, num_frames_);
+    char rolloff[16];
+    std::snprintf(rolloff, sizeof(rolloff), "%g", case_.shape.rolloff);
+    baseband::bench::Row row = baseband::bench::RateRow(
+        "symbol timing", "gpu",
+        {{"constellation", case_.constellation},
+         {"rolloff", rolloff},
+         {"samples_per_symbol",
+          std::to_string(case_.shape.samples) + "/" + std::to_string(case_.shape.symbols)},
+         {"symbols", std::to_string(case_.num_symbols)},
+         {"frames", std::to_string(num_frames_)},
+         {"format", std::string(case_.format == SampleFormat::kInt16 ? "int16" : "float32") +
+                        (case_.want_corrected ? ", corrected" : "")}},
+        symbols, "symbol", seconds, times.spread);
+    row.bytes = bytes / symbols;
+    row.checked = is_right_;
+    row.Emit();
     TimeStages(repeats, stream);
     std::fflush(stdout);
     return is_right_;
@@ -283,19 +301,6 @@ class TimingWorkload {
   DeviceBuffer<uint8_t> workspace_;
 };
 
-// Of a copy within the device, read and written.
-double BytesPerSecond(cudaStream_t stream) {
-  constexpr size_t kBytes = size_t{1} << 29;
-  const auto from = Room<uint8_t>(kBytes);
-  const auto to = Room<uint8_t>(kBytes);
-  const double seconds = MedianSeconds(stream, 9, [&] {
-    Must(baseband::cuda::ToStatus(
-        cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, stream),
-        "cudaMemcpyAsync"));
-  });
-  return 2.0 * static_cast<double>(kBytes) / seconds;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -303,7 +308,7 @@ int main(int argc, char** argv) {
   const int repeats = argc > 2 ? std::atoi(argv[2]) : 15;
   const auto stream = Must(baseband::cuda::Stream::Create());
   Must(baseband::timing::PrepareTiming());
-  const double bytes_per_second = BytesPerSecond(stream.get());
+  const double bytes_per_second = baseband::bench::DeviceCopy(stream.get()).rate();
   std::printf("memory: %.0f GB/s\n", bytes_per_second * 1e-9);
   bool are_right = true;
   constexpr auto kFloat32 = SampleFormat::kFloat32;

@@ -63,6 +63,7 @@ def program_flags():
     told += [output(ctl, command, "--help") for command in commands]
     told.append(output(BUILD / "client/ldpc_tool/basebandd-ldpc-tool", "--help"))
     told.append(output(BUILD / "tests/fuzz/wire/wire_fuzz", "--help"))
+    told.append(output(BUILD / "tests/bench/bench_report", "--help"))
     return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", "\n".join(told), re.MULTILINE))
 
 

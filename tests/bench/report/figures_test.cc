@@ -1,0 +1,128 @@
+#include "tests/bench/report/figures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/bench/report/page.h"
+
+namespace baseband::bench {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+Row LimitOf(const std::string& device, const std::string& of, double value) {
+  return RateRow("limit", device, {{"of", of}}, value, "x", 1.0, 0.0);
+}
+
+// A machine that moves 100 bytes and does 1000 operations a second.
+BenchRun Machine() {
+  BenchRun run;
+  run.rows = {LimitOf("cpu", kMemory, 100), LimitOf("cpu", kInteger, 1000)};
+  return run;
+}
+
+Row RowOf(double bytes, double operations) {
+  Row row = RateRow("encode", "cpu", {{"code", "a"}}, 8, "bit", 1.0, 0.0);
+  row.bytes = bytes;
+  row.operations = operations;
+  return row;
+}
+
+TEST(LimitsTest, TheLeastOfWhatMemoryAndOperationsAllowBounds) {
+  const Limits limits(Machine());
+
+  EXPECT_EQ(limits.Of(RowOf(10, 10))->value, 10);
+  EXPECT_EQ(limits.Of(RowOf(10, 10))->by, "memory");
+  EXPECT_EQ(limits.Of(RowOf(10, 500))->value, 2);
+  EXPECT_EQ(limits.Of(RowOf(10, 500))->by, "integer");
+  EXPECT_EQ(limits.Of(RowOf(0, 500))->value, 2);
+}
+
+TEST(LimitsTest, ATimeIsBoundByTheLongest) {
+  const Limits limits(Machine());
+  const Row row = TimeRow(RowOf(10, 10), 16, "blocks");
+
+  EXPECT_DOUBLE_EQ(limits.Of(row)->value, 1.6);
+  EXPECT_DOUBLE_EQ(ShareOf(*limits.Of(row), row), 0.8);
+  EXPECT_DOUBLE_EQ(ShareOf(*limits.Of(RowOf(10, 10)), RowOf(10, 10)), 0.8);
+}
+
+TEST(LimitsTest, NothingBoundsWhatIsNotCountedOrNotMeasured) {
+  const Limits limits(Machine());
+  Row elsewhere = RowOf(10, 10);
+  elsewhere.device = "gpu";
+
+  EXPECT_FALSE(limits.Of(RowOf(0, 0)).has_value());
+  EXPECT_FALSE(limits.Of(elsewhere).has_value());
+}
+
+TEST(FiguresTest, RowsThatDifferInOneParameterAreACurve) {
+  BenchRun run;
+  for (const char* zc : {"30", "4", "384"}) {
+    for (const char* device : {"cpu", "gpu"}) {
+      run.rows.push_back(
+          RateRow("encode", device, {{"code", "NR BG1"}, {"zc", zc}}, 8, "bit", 1.0, 0.0));
+      run.rows.back().along = "zc";
+    }
+  }
+
+  const std::vector<Figure> figures = FiguresOf(run);
+
+  ASSERT_EQ(figures.size(), 1);
+  EXPECT_EQ(figures[0].name, "sizes");
+  ASSERT_EQ(figures[0].panels.size(), 1);
+  EXPECT_EQ(figures[0].panels[0].title, "encode");
+  ASSERT_EQ(figures[0].panels[0].series.size(), 2);
+  const Series& curve = figures[0].panels[0].series[1];
+  EXPECT_EQ(curve.label, "gpu BG1");
+  ASSERT_EQ(curve.points.size(), 3);
+  EXPECT_EQ(curve.points[0].first, 4);
+  EXPECT_EQ(curve.points[2].first, 384);
+  EXPECT_THAT(DrawFigure(figures[0], "a machine"), HasSubstr("gpu BG1"));
+}
+
+TEST(FiguresTest, WhatHasBytesAndOperationsIsBelowARoof) {
+  BenchRun run = Machine();
+  EXPECT_THAT(DrawRoofline(run, "a machine"), IsEmpty());
+  run.rows.push_back(RowOf(10, 10));
+
+  EXPECT_THAT(DrawRoofline(run, "a machine"), HasSubstr("cpu, integer"));
+}
+
+TEST(PageTest, NumbersHaveThreeDigitsAndAPrefix) {
+  EXPECT_EQ(Si(57.63e6, "bit/s"), "57.6 Mbit/s");
+  EXPECT_EQ(Si(999.6e6, "bit/s"), "1.00 Gbit/s");
+  EXPECT_EQ(Si(107.5e-6, "s"), "108 us");
+  EXPECT_EQ(Si(1.0, "s"), "1.00 s");
+  EXPECT_EQ(Si(2.214e12, "bit/s"), "2.21 Tbit/s");
+}
+
+TEST(PageTest, SaysWhatFailedAndWhatWasNotCheckedAndHowMuchIsReached) {
+  BenchRun run = Machine();
+  run.failed = {"x_bench ended with exit code 1"};
+  run.rows.push_back(RowOf(10, 10));
+  run.rows.back().checked = false;
+
+  const std::string page = PageOf(run, absl::nullopt);
+
+  EXPECT_THAT(page, HasSubstr("**FAILED**: x_bench ended with exit code 1"));
+  EXPECT_THAT(page, HasSubstr("| a | 8.00 bit/s, unchecked | 0 % | 80 % of 10.0 bit/s (memory) |"));
+  EXPECT_THAT(page, Not(HasSubstr("Compared")));
+}
+
+TEST(PageTest, NamesWhatIsWorse) {
+  BenchRun run;
+  run.rows = {RowOf(0, 0)};
+  BenchRun before = run;
+  before.rows[0].value = 12;
+
+  EXPECT_THAT(PageOf(run, Compare(before, run)),
+              HasSubstr("| encode cpu code=a [bit/s] | 12.0 bit/s | 8.00 bit/s | +50 % | 0 % |"));
+}
+
+}  // namespace
+}  // namespace baseband::bench
