@@ -61,6 +61,9 @@ load::LoadResult Run(const load::LoadSpec& spec, const Workload& workload) {
   return result;
 }
 
+// That are due at each share of the load, so that some are answered for sure.
+constexpr double kLeastCalls = 20.0;
+
 // Turn by turn all loads, at shares of what that turn carries, so that what the machine does beside
 // is in the spread.
 void Measure(const std::string& target, const std::string& device, const Workload& workload,
@@ -82,6 +85,7 @@ void Measure(const std::string& target, const std::string& device, const Workloa
     seconds_a_call.push_back(1.0 / capacity);
     for (size_t share = 0; share < std::size(kShares); ++share) {
       open.pace.rate = kShares[share] * capacity;
+      open.duration = absl::Seconds(std::max(seconds, kLeastCalls / open.pace.rate));
       open.seed = static_cast<uint64_t>(turn) + 1;
       const load::Tally all = Run(open, workload).totals.All();
       if (all.outcomes.right() == 0) Fail(absl::StrCat(workload.name, ": no answer"));
