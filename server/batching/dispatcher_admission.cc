@@ -62,10 +62,12 @@ absl::StatusOr<AdmissionTicket> Dispatcher::Admit(Job* job) {
   return admission_.Enter(job->queued_bytes(), job->requests);
 }
 
-double Dispatcher::WaitOf(int operation, const Caller& caller) const {
+Dispatcher::Wait Dispatcher::WaitOf(int operation, const Caller& caller) const {
   const absl::Time now = options_.clock();
   SpinningLock lock(&mutex_);
-  return scheduler_.WaitOf(operation, caller, Load(now), now);
+  const DeviceLoad load = Load(now);
+  return {scheduler_.WaitOf(operation, caller, load), load.devices,
+          scheduler_.KnowsCostOf(operation, caller.priority, now)};
 }
 
 absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket, bool gathers) {

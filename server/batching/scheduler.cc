@@ -87,11 +87,13 @@ double Scheduler::WaitOf(PoolIndex index, int operation, const std::string& clie
   return background && load.is_busy ? wait_s / DeviceClock::kBackgroundShare : wait_s;
 }
 
-double Scheduler::WaitOf(int operation, const Caller& caller, const DeviceLoad& load,
-                         absl::Time now) const {
+double Scheduler::WaitOf(int operation, const Caller& caller, const DeviceLoad& load) const {
   const PoolIndex index = PoolOf(caller.priority, /*background=*/false);
-  if (!costs_.IsKnown(index > kNormal, operation, now)) return 0.0;
   return WaitOf(index, operation, caller.client, load) * pools_[index].slowness;
+}
+
+bool Scheduler::KnowsCostOf(int operation, Priority priority, absl::Time now) const {
+  return costs_.IsKnown(PoolOf(priority, /*background=*/false) > kNormal, operation, now);
 }
 
 void Scheduler::Add(JobPtr job, absl::Time now) {

@@ -53,9 +53,10 @@ class Scheduler {
   // costs, and when it would end if it were added now.
   void Predict(Job* job, const DeviceLoad& load, absl::Time now) const;
   // Seconds until a request of that operation and caller, of which nothing else is known, would
-  // leave its queue if it were added now: it is no background work, but for its class. 0 while
-  // nothing is known of that operation.
-  double WaitOf(int operation, const Caller& caller, const DeviceLoad& load, absl::Time now) const;
+  // leave its queue if it were added now: it is no background work, but for its class. Whether that
+  // is more than a guess.
+  double WaitOf(int operation, const Caller& caller, const DeviceLoad& load) const;
+  bool KnowsCostOf(int operation, Priority priority, absl::Time now) const;
   // `job`, with a prediction, waits from `now` on.
   void Add(JobPtr job, absl::Time now);
 

@@ -51,7 +51,7 @@ absl::Status UnaryCall::Submit(JobPtr job) {
 }
 
 void UnaryCall::Answer(const absl::Status& status, JobPtr job) {
-  work_s_ = job->schedule.cost_s;
+  work_s_ = job->schedule.device_s;
   absl::StatusOr<Reply> reply = request_->ReplyOf(status, *method_.operation, std::move(job));
   Finish(reply.status(), reply.ok() ? ToByteBuffer(*std::move(reply)) : grpc::ByteBuffer());
 }

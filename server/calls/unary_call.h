@@ -47,7 +47,7 @@ class UnaryCall final : public RequestCall {
 
   Request wire_request_;  // until its payload is where devices want it
   std::unique_ptr<Preparation> preparation_;
-  double work_s_ = 0.0;  // of a device, as predicted
+  double work_s_ = 0.0;  // of a device, that it had
   int64_t response_bytes_ = 0;
 };
 

@@ -15,8 +15,8 @@ constexpr size_t kMaxClients = 1024;
 
 }  // namespace
 
-MessageReads::MessageReads(int64_t max_waiting, ReadQueue::DeviceWait device_wait)
-    : queue_(max_waiting, std::move(device_wait)), watch_([this] { Watch(); }) {}
+MessageReads::MessageReads(int64_t max_waiting, ReadQueue::LookAtDevices look_at_devices)
+    : queue_(max_waiting, std::move(look_at_devices)), watch_([this] { Watch(); }) {}
 
 MessageReads::~MessageReads() {
   {

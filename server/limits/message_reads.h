@@ -37,8 +37,9 @@ class MessageReads {
     virtual void OnTurn(const absl::Status& status) = 0;
   };
 
-  // As ReadQueue's; `device_wait` is called under a lock, on any thread, while one waits or enters.
-  explicit MessageReads(int64_t max_waiting, ReadQueue::DeviceWait device_wait = nullptr);
+  // As ReadQueue's. `look_at_devices` is called on any thread under a lock of this: what it locks
+  // is not to be held by who calls this.
+  explicit MessageReads(int64_t max_waiting, ReadQueue::LookAtDevices look_at_devices = nullptr);
   ~MessageReads();
   MessageReads(const MessageReads&) = delete;
   MessageReads& operator=(const MessageReads&) = delete;

@@ -26,6 +26,9 @@ constexpr double kQueueCaution = 1.25;
 constexpr double kUp = 0.1;
 constexpr double kDown = 0.05;
 constexpr double kFollowAfter = 0.1;
+// The same of what one takes of a device: what some bring is not held against others.
+constexpr double kWorkUp = 0.02;
+constexpr double kWorkDown = 0.5;
 // The same of the time that one takes alone: less than most, and longer ones among few only.
 constexpr double kShorter = 0.2;
 constexpr double kLonger = 0.05;
@@ -49,15 +52,15 @@ constexpr absl::Duration kBetweenTries = absl::Milliseconds(3);
 constexpr absl::Duration kRemembered = absl::Minutes(1);
 const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
 
-size_t SizeClass(int64_t bytes) {
+}  // namespace
+
+size_t ReadQueue::SizeClass(int64_t bytes) {
   return std::min<size_t>(31, static_cast<size_t>(std::ilogb(static_cast<double>(bytes))));
 }
 
-}  // namespace
-
-ReadQueue::ReadQueue(int64_t max_waiting, DeviceWait device_wait)
+ReadQueue::ReadQueue(int64_t max_waiting, LookAtDevices look_at_devices)
     : max_waiting_(max_waiting),
-      device_wait_(std::move(device_wait)),
+      look_at_devices_(std::move(look_at_devices)),
       timeouts_(kRemembered),
       ahead_s_(absl::ToDoubleSeconds(kMostAhead)) {}
 
@@ -117,17 +120,36 @@ void ReadQueue::Answered(const AnnouncedMessage& message, double seconds, double
   if (!in_time) return;
   double& after = after_[message.method][SizeClass(message.bytes)];
   after += (after == 0.0 ? 1.0 : kFollowAfter) * (seconds - after);
+  if (!(work_s > 0.0)) return;
   double& work = work_[message.method][SizeClass(message.bytes)];
-  work += (work == 0.0 ? 1.0 : kFollowAfter) * (work_s - work);
+  work += (work == 0.0 ? 1.0 : work_s > work ? kWorkUp : kWorkDown) * (work_s - work);
 }
 
-double ReadQueue::DevicesFor(const AnnouncedMessage& message) const {
-  if (!device_wait_) return 0.0;
-  double seconds = device_wait_(message);
-  for (const AnnouncedMessage* other : reading_) {
-    seconds += work_[other->method][SizeClass(other->bytes)];
+double ReadQueue::WorkBefore(const AnnouncedMessage& message) const {
+  const auto of = [&](const Client& client) {
+    const auto last = static_cast<size_t>(message.priority);
+    double work_s = client.work_s[last];
+    for (size_t i = 0; i < last && message.priority != Priority::kLow; ++i) {
+      work_s += client.work_s[i];
+    }
+    return work_s;
+  };
+  const auto own = clients_.find(message.client);
+  const double own_s = own == clients_.end() ? 0.0 : of(own->second);
+  double work_s = own_s;
+  for (const Client* client : read_clients_) {
+    if (own == clients_.end() || client != &own->second) {
+      work_s += std::min(of(*client), own_s + kAheadS);
+    }
   }
-  return seconds;
+  return work_s;
+}
+
+ReadQueue::Devices ReadQueue::DevicesFor(const AnnouncedMessage& message) const {
+  if (!look_at_devices_) return {};
+  Devices devices = look_at_devices_(message);
+  devices.wait_s += WorkBefore(message) / devices.count;
+  return devices;
 }
 
 double ReadQueue::AfterOf(const AnnouncedMessage& message) const {
@@ -168,7 +190,8 @@ bool ReadQueue::Tries(AnnouncedMessage* message, absl::Time now) {
   return message->is_try;
 }
 
-absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double before_s, absl::Time now) {
+absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double before_s,
+                                    const Devices& devices, absl::Time now) {
   const AnnouncedMessage& message = *waiting;
   if (message.deadline == absl::InfiniteFuture()) return absl::OkStatus();
   const absl::Duration all = message.deadline - message.entered;
@@ -188,7 +211,7 @@ absl::Status ReadQueue::CheckInTime(AnnouncedMessage* waiting, double before_s, 
     return LateInRow(in_row, left);
   }
   const absl::Duration here = left - std::min(kTransit * all, kMostTransit);
-  const double devices_s = kQueueCaution * DevicesFor(message);
+  const double devices_s = devices.is_known ? kQueueCaution * devices.wait_s : 0.0;
   // Nobody waits for who is alone: whether it is in time is seen then.
   if (reading_.empty() && before_s == 0.0 && absl::Seconds(devices_s) <= here) {
     return absl::OkStatus();
@@ -274,7 +297,7 @@ absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
     const double before = BytesBefore(*message, most);
     const double last_s = before > 0.0 ? SecondsBefore(place, now) : 0.0;
     const double before_s = is_known() ? std::min(kQueueCaution * before / rate_, last_s) : last_s;
-    status = CheckInTime(message, before_s, now);
+    status = CheckInTime(message, before_s, DevicesFor(*message), now);
   }
   // Who could not be in time on an idle server needs nobody's patience.
   if (!absl::IsDeadlineExceeded(status)) Hurry(message->priority, timeout, now);

@@ -53,6 +53,7 @@ struct AnnouncedMessage {
   double predicted_s = 0.0;  // until it is answered; 0 while nothing is known
   double expected_s = 0.0;   // of that, its reading
   double read_s = 0.0;
+  double work_s = 0.0;          // of a device, that it should bring
   absl::Time due;               // afterwards nobody waits for it
   double readers_before = 0.0;  // see ReadQueue::Advance
   double came_before = 0.0;     // bytes, of all
@@ -71,13 +72,15 @@ struct AnnouncedMessage {
 //    quickly, for there may be room that nobody used, as far as so many bytes came in that time,
 //    and slower ones where many were read. Who would be late at that rate is refused: when it
 //    enters, by what is read and what goes before it, and again when its turn has come; but for one
-//    of kPatience now and then, and not while nothing is known, nor who has the way in for itself.
+//    of kPatience now and then, and not while nothing is known, nor who has the way in for itself,
+//    if it is not for the devices.
 //    The more are late the more counts what others cost; what one takes alone counts once, for with
 //    less beside it that would be the same. Where many of a client's, of a method, size and
 //    timeout, were late in a row, or an idle server would be, they are tried now and then only.
-// 4. Nor does one begin while devices have to do for longer than its reading takes, with what those
-//    that are read will bring them: it waits better with its sender than read. Who would come to
-//    them too late is refused as in 3.
+// 4. Nor does one begin, but one in kTrickle, while devices have to do for kAhead longer than its
+//    reading takes before they come to it, with what those that are read will bring them: it waits
+//    better with its sender than read, and others, whom devices come to sooner, are read meanwhile.
+//    Who would come to them too late is refused as in 3, if what they take is known.
 // 5. While others wait nobody has more than half of what is read, nor does more of his count as
 //    going before them. Who takes much longer than was expected, by a slow link or because nothing
 //    is sent, is overdue: it may come still, but nobody waits for it any more, and it teaches
@@ -104,11 +107,18 @@ class ReadQueue {
   static constexpr int kMostMissed = 2 * kMissed;
   static constexpr absl::Duration kSlow = absl::Seconds(1);
 
-  // Seconds for which devices have to do before one like it; asked whenever one enters or might
-  // begin. Null: none.
-  using DeviceWait = std::function<double(const AnnouncedMessage&)>;
+  // At most so often one begins although devices have enough to do.
+  static constexpr absl::Duration kTrickle = absl::Milliseconds(100);
+  // What devices have to do before they come to one like a message.
+  struct Devices {
+    double wait_s = 0.0;
+    int count = 1;  // that share what those that are read will bring
+    bool is_known = false;
+  };
+  // Asked when one enters or might begin. Null: there is nothing to do.
+  using LookAtDevices = std::function<Devices(const AnnouncedMessage&)>;
   // Of `max_waiting`, at least 1, a client has half.
-  explicit ReadQueue(int64_t max_waiting, DeviceWait device_wait = nullptr);
+  explicit ReadQueue(int64_t max_waiting, LookAtDevices look_at_devices = nullptr);
 
   // OK: it waits for its turn. DeadlineExceeded: its deadline has passed, or not even alone it
   // would be in time; ResourceExhausted: not with what goes before it, which says when to come
@@ -134,8 +144,8 @@ class ReadQueue {
   bool Abandon(AnnouncedMessage* message);
   // Nothing more is read: Next hands out all that wait, to be refused with `why`.
   void Close(absl::Status why) { closed_ = std::move(why); }
-  // A message that came was answered `seconds` later, waiting for a device not counted, and took
-  // `work_s` of a device that others could not have; or it was not by its deadline.
+  // A message that came was answered `seconds` later, waiting for a device not counted, and had
+  // `work_s` of a device, 0 if that is not known; or it was not by its deadline.
   void Answered(const AnnouncedMessage& message, double seconds, double work_s, bool in_time);
 
   // Who takes too long counts as overdue from now on.
@@ -157,6 +167,8 @@ class ReadQueue {
     int64_t reading = 0;                             // none of them overdue
     int64_t overdue = 0;
     double reading_bytes = 0.0;
+    std::array<double, 3> work_s{};  // of those that are read, by class
+    uint64_t shut_at = 0;            // the last look that found devices with enough to do for it
     int missed = 0;  // kMissed for each that should have come, less one for each that came
     absl::Time missed_at;
     bool is_remembered = false;  // in slow_
@@ -168,18 +180,25 @@ class ReadQueue {
     return {message.priority, message.deadline, message.number};
   }
   bool is_known() const { return seen_ >= kLeastSeen; }
+  static size_t SizeClass(int64_t bytes);
   // What is read while one of `bytes` is: as much of each other, and its own.
   double LoadOf(double bytes) const;
   double AfterOf(const AnnouncedMessage& message) const;
-  // For so long devices have to do before they could begin with it.
-  double DevicesFor(const AnnouncedMessage& message) const;
+  // The same with what those that are read will bring, `wait_s` all.
+  Devices DevicesFor(const AnnouncedMessage& message) const;
+  // Seconds of a device that those that are read bring before it: of its class and those that go
+  // before that on the same lanes; of each other client as much as of its own and kAhead, at most.
+  double WorkBefore(const AnnouncedMessage& message) const;
+  // Devices have enough to do before it.
+  bool IsShut(const AnnouncedMessage& message, const Devices& devices, absl::Time now) const;
   // What is read before it, up to `most` and some: all that goes before it of its client's, and
   // what each other one may have read meanwhile.
   double BytesBefore(const AnnouncedMessage& message, double most) const;
   // In so many those that wait before `place` are read, or late.
   double SecondsBefore(const Place& place, absl::Time now) const;
   absl::Status CheckRoom(const AnnouncedMessage& message) const;
-  absl::Status CheckInTime(AnnouncedMessage* message, double before_s, absl::Time now);
+  absl::Status CheckInTime(AnnouncedMessage* message, double before_s, const Devices& devices,
+                           absl::Time now);
   static LateRequests::Kind KindOf(const AnnouncedMessage& message);
   // It is not expected in time whatever else is done: whether it is tried all the same.
   bool Tries(AnnouncedMessage* message, absl::Time now);
@@ -191,13 +210,15 @@ class ReadQueue {
   double FullLoad(const AnnouncedMessage& message) const;
   double WindowOf(const AnnouncedMessage& message) const;
   bool HasRoom(const AnnouncedMessage& message) const;
-  // The one whose turn it is; there is one. Null: those that wait have what is theirs.
+  // The one whose turn it is, but for clients that this look has found shut. Null: those that wait
+  // have what is theirs.
   AnnouncedMessage* First();
   // What is a client's while others wait, in messages like `next`, and whether he has it with that.
   double PartOf(const AnnouncedMessage& next) const;
   bool HasPart(const Client& client, const AnnouncedMessage& next) const;
-  static bool MayBegin(const Client& client) {
-    return !client.waiting.empty() && (!client.is_slow() || client.reading == 0);
+  bool MayBegin(const Client& client) const {
+    return !client.waiting.empty() && client.shut_at != looks_ &&
+           (!client.is_slow() || client.reading == 0);
   }
   void Begin(AnnouncedMessage* message, absl::Time now);
   // From when on one that is read, and is expected to take so long, is overdue.
@@ -216,7 +237,7 @@ class ReadQueue {
   void Tidy(const std::string& client);
 
   const int64_t max_waiting_;
-  const DeviceWait device_wait_;
+  const LookAtDevices look_at_devices_;
   double rate_ = 0.0;
   double caution_ = 1.25;
   int seen_ = 0;
@@ -232,6 +253,7 @@ class ReadQueue {
   std::map<Place, AnnouncedMessage*> waiting_;
   std::vector<AnnouncedMessage*> reading_;
   std::unordered_map<std::string, Client> clients_;
+  std::vector<const Client*> read_clients_;              // of whom some are read
   std::deque<std::pair<absl::Time, std::string>> slow_;  // who missed some, and when to look again
   absl::Status closed_;                                  // OK: it is not
   double readers_ = 0.0;                                 // how many were read, over time: seconds
@@ -240,6 +262,8 @@ class ReadQueue {
   int64_t overdue_ = 0;
   uint64_t entered_ = 0;
   uint64_t turns_ = 0;
+  uint64_t looks_ = 0;  // for a turn
+  absl::Time begun_ = absl::InfinitePast();
   uint64_t refused_ = 0;  // since one that would have been was not
   absl::Time tried_ = absl::InfinitePast();
 };

@@ -18,6 +18,9 @@ constexpr double kShouldHaveCome = 1.5;
 
 const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
 
+// So many clients are looked at, of whom devices have enough, before nobody begins.
+constexpr int kMostShut = 8;
+
 constexpr Priority kClasses[] = {Priority::kHigh, Priority::kNormal, Priority::kLow};
 
 }  // namespace
@@ -31,18 +34,26 @@ ReadQueue::Turn ReadQueue::Next(absl::Time now) {
     const auto first = waiting_.lower_bound({priority, absl::InfinitePast(), 0});
     if (first != waiting_.end() && first->second->deadline <= now) {
       AnnouncedMessage* const late = Remove(first->second);
-      return {late, CheckInTime(late, 0.0, now)};
+      return {late, CheckInTime(late, 0.0, Devices(), now)};
     }
   }
-  AnnouncedMessage* const message = First();
-  if (message == nullptr) return {};
-  if (absl::Status status = CheckInTime(message, 0.0, now); !status.ok()) {
-    return {Remove(message), std::move(status)};
+  ++looks_;
+  for (int shut = 0; shut < kMostShut; ++shut) {
+    AnnouncedMessage* const message = First();
+    if (message == nullptr) return {};
+    const Devices devices = DevicesFor(*message);
+    if (absl::Status status = CheckInTime(message, 0.0, devices, now); !status.ok()) {
+      return {Remove(message), std::move(status)};
+    }
+    if (!HasRoom(*message)) return {};
+    if (!IsShut(*message, devices, now)) {
+      ++turns_;
+      Begin(Remove(message), now);
+      return {message, absl::OkStatus()};
+    }
+    clients_[message->client].shut_at = looks_;
   }
-  if (!HasRoom(*message)) return {};
-  ++turns_;
-  Begin(Remove(message), now);
-  return {message, absl::OkStatus()};
+  return {};
 }
 
 AnnouncedMessage* ReadQueue::First() {
@@ -74,15 +85,19 @@ bool ReadQueue::HasPart(const Client& client, const AnnouncedMessage& next) cons
 
 bool ReadQueue::HasRoom(const AnnouncedMessage& message) const {
   const auto bytes = static_cast<double>(message.bytes);
-  if (is_known() && !reading_.empty() &&
-      DevicesFor(message) > kAheadS + ReadingOf(message, LoadOf(bytes))) {
-    return false;
-  }
   return reading() < kLeastReading || (is_known() && LoadOf(bytes) - bytes <= WindowOf(message));
+}
+
+bool ReadQueue::IsShut(const AnnouncedMessage& message, const Devices& devices,
+                       absl::Time now) const {
+  if (!is_known() || now - begun_ >= kTrickle) return false;
+  const double load = LoadOf(static_cast<double>(message.bytes));
+  return devices.wait_s > kAheadS + ReadingOf(message, load);
 }
 
 void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
   Advance(now);
+  begun_ = now;
   const auto bytes = static_cast<double>(message->bytes);
   message->begin = now;
   message->expected_s = is_known() ? ReadingOf(*message, LoadOf(bytes)) : 0.0;
@@ -92,9 +107,11 @@ void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
   message->came_before = came_;
   message->state = AnnouncedMessage::State::kReads;
   reading_.push_back(message);
+  message->work_s = work_[message->method][SizeClass(message->bytes)];
   Client& client = clients_[message->client];
-  ++client.reading;
+  if (++client.reading == 1) read_clients_.push_back(&client);
   client.reading_bytes += bytes;
+  client.work_s[static_cast<size_t>(message->priority)] += message->work_s;
 }
 
 absl::Time ReadQueue::DueOf(const AnnouncedMessage& message, double expected_s) const {
@@ -106,8 +123,11 @@ absl::Time ReadQueue::DueOf(const AnnouncedMessage& message, double expected_s) 
 void ReadQueue::EndReading(AnnouncedMessage* message) {
   reading_.erase(std::find(reading_.begin(), reading_.end(), message));
   Client& client = clients_[message->client];
-  --client.reading;
   client.reading_bytes -= static_cast<double>(message->bytes);
+  client.work_s[static_cast<size_t>(message->priority)] -= message->work_s;
+  if (--client.reading > 0) return;
+  read_clients_.erase(std::find(read_clients_.begin(), read_clients_.end(), &client));
+  client.work_s = {};  // sums of fractions leave some
 }
 
 void ReadQueue::CountMissed(const AnnouncedMessage& message, absl::Time now) {

@@ -84,18 +84,25 @@ void Limit(const Config& config, grpc::ServerBuilder& builder) {
   }
 }
 
-// How long the devices have to do before a request of a message's method.
-ReadQueue::DeviceWait DeviceWaitOf(const CallEnvironment& environment) {
-  constexpr int kNoOperation = -1;
+// What devices have to do before a request of a message's method. Nothing, of what goes to them in
+// pieces, as it comes.
+ReadQueue::LookAtDevices LookAtDevicesOf(const CallEnvironment& environment) {
+  constexpr int kNone = -1;
   std::array<int, ReadQueue::kMethods> operations;  // by method
-  operations.fill(kNoOperation);
+  operations.fill(kNone);
   for (const auto& operation : environment.operations->all()) {
+    if (operation->description().is_cut_for_devices) continue;
     operations[operation->rpc().row] = operation->index();
   }
   return [operations, dispatcher = environment.dispatcher](const AnnouncedMessage& message) {
+    ReadQueue::Devices devices;
     const int operation = operations[message.method];
-    if (operation == kNoOperation) return 0.0;
-    return dispatcher->WaitOf(operation, {message.client, message.priority});
+    if (operation == kNone) return devices;
+    const Dispatcher::Wait wait = dispatcher->WaitOf(operation, {message.client, message.priority});
+    devices.wait_s = wait.seconds;
+    devices.count = wait.devices;
+    devices.is_known = wait.is_known;
+    return devices;
   };
 }
 
@@ -200,7 +207,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
       config.client_requests, MibToBytes(config.client_mib), config.client_streams});
   self->environment_.quotas = self->quotas_.get();
   self->reads_ =
-      std::make_shared<MessageReads>(config.queue_requests, DeviceWaitOf(self->environment_));
+      std::make_shared<MessageReads>(config.queue_requests, LookAtDevicesOf(self->environment_));
   self->environment_.reads = self->reads_.get();
   self->environment_.metrics->BeforeScrape([reads = self->reads_](Metrics& metrics) {
     const MessageReads::State state = reads->Look();

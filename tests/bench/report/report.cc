@@ -245,7 +245,9 @@ int Report(const Flags& flags) {
                 comparison->better.size(), comparison->alike, comparison->gone.size());
   }
   if (!now.failed.empty()) return kFailed;
-  return comparison.has_value() && !comparison->worse.empty() ? kWorse : 0;
+  // Who measures all, and misses some of it, has not found that nothing is worse.
+  const bool is_less = flags.only.empty() && comparison.has_value() && !comparison->gone.empty();
+  return comparison.has_value() && (!comparison->worse.empty() || is_less) ? kWorse : 0;
 }
 
 int Main(int argc, char** argv) {
@@ -255,7 +257,8 @@ int Main(int argc, char** argv) {
       "results.md, log.txt and pictures.");
   app.footer(
       "Exit codes: 0 all is measured, and nothing is worse; 1 a program failed, or its result was "
-      "wrong; 2 wrong arguments, or a file that is no run; 3 something is worse than before.");
+      "wrong; 2 wrong arguments, or a file that is no run; 3 something is worse than before, or is "
+      "not measured any more.");
   app.add_option("FOLDER", flags.folder, "where the files go; made if it is missing")->required();
   app.add_flag("--quick", flags.quick, "seconds in place of minutes: fewer repetitions");
   app.add_option("--device", flags.device, "cpu; cuda: the GPU as well; auto: cuda if there is one")

@@ -320,21 +320,23 @@ TEST_F(DispatcherTest, WhatCannotMakeItsDeadlineIsRefusedByReasonOnceItsCostIsKn
 }
 
 TEST_F(DispatcherTest, HowLongOneWouldWaitIsKnownBeforeItIsThere) {
-  const auto wait_s = [&](Priority priority = Priority::kNormal) {
+  const auto wait = [&](Priority priority = Priority::kNormal) {
     return dispatcher_->WaitOf(TestOperation("Decode").index(), {client_, priority});
   };
   for (int id = 0; id < 9; ++id) ASSERT_THAT(Submit(id), IsOk());  // both lanes are busy
-  EXPECT_EQ(wait_s(), 0.0) << "nothing is known";
+  EXPECT_FALSE(wait().is_known);
   now_ += absl::Milliseconds(10);
   device_.End();
   device_.End();
-  EXPECT_EQ(wait_s(Priority::kLow), 0.0) << "its lanes are free, and nothing is known of them";
-  const double before = wait_s();
+  const double before = wait().seconds;
   for (int id = 10; id < 14; ++id) ASSERT_THAT(Submit(id), IsOk());
-  EXPECT_GT(wait_s(), before + 5e-3);
-  EXPECT_LT(wait_s(Priority::kHigh), wait_s());
+  EXPECT_TRUE(wait().is_known);
+  EXPECT_GT(wait().seconds, before + 5e-3);
+  EXPECT_LT(wait(Priority::kHigh).seconds, wait().seconds);
+  EXPECT_EQ(wait(Priority::kLow).seconds, 0.0) << "its lanes are free";
+  EXPECT_EQ(wait().devices, 1);
   now_ += absl::Milliseconds(1001);
-  EXPECT_EQ(wait_s(), 0.0) << "what is known is old";
+  EXPECT_FALSE(wait().is_known) << "that is old";
   while (device_.num_running() > 0) device_.End();
 }
 

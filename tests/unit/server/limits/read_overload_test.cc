@@ -54,7 +54,9 @@ class Simulation {
       : pipe_(pipe),
         admission_(admission),
         random_(static_cast<unsigned>(seed)),
-        queue_(4096, [this](const AnnouncedMessage&) { return DeviceWait(); }) {}
+        queue_(4096, [this](const AnnouncedMessage&) {
+          return ReadQueue::Devices{DeviceWait(), 1, /*is_known=*/true};
+        }) {}
 
   // What becomes of each traffic's requests that come in the second half of `seconds`.
   std::vector<Outcome> Run(const std::vector<Traffic>& traffic, double seconds) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ class ReadQueueTest : public ::testing::Test {
     ASSERT_EQ(NextToRead(), message);
     now_ += absl::Milliseconds(1);
     queue_.Leave(message, ReadQueue::End::kCame, now_);
+    if (work_s_ > 0.0) queue_.Answered(*message, work_s_, work_s_, /*in_time=*/true);
   }
   // All lanes, of several clients, whose messages go behind all that have deadlines: each begins
   // as it goes before those that are read.
@@ -62,7 +64,10 @@ class ReadQueueTest : public ::testing::Test {
 
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   std::deque<AnnouncedMessage> messages_;
-  ReadQueue queue_{kMostWaiting};
+  double work_s_ = 0.0;                                // what ReadOne's take of a device
+  std::map<std::string, ReadQueue::Devices> devices_;  // of whom they have something to do before
+  ReadQueue queue_{kMostWaiting,
+                   [this](const AnnouncedMessage& message) { return devices_[message.client]; }};
 };
 
 }  // namespace baseband::server
