@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/terminal.h"
 #include "kernels/base/status_macros.h"
@@ -75,7 +76,15 @@ absl::Status SearchCells(load::LoadSpec spec, std::vector<load::Workload>* workl
           absl::StrCat(Plural(cells, "cell"), ", ", Plural(deadline, "slot"), ": ");
       BASEBAND_ASSIGN_OR_RETURN(load::LoadResult result, run(spec, what, go_on));
       found.tries.push_back(std::move(result));
-      return criterion.IsMet(found.tries.back().totals.All().outcomes);
+      const load::Totals& totals = found.tries.back().totals;
+      if (criterion.IsMet(totals.All().outcomes)) return true;
+      for (const auto& [cause, count] : totals.refusals) {
+        if (!absl::StartsWith(cause, "UNAVAILABLE")) continue;
+        return absl::UnavailableError(absl::StrCat(what, Plural(count, "call"),
+                                                   " found no server, which tells nothing of",
+                                                   " what one carries: ", cause));
+      }
+      return false;
     };
     BASEBAND_ASSIGN_OR_RETURN(found.bracket, load::FindCells(first, carries));
     first = std::max(first, found.bracket.carried);

@@ -55,10 +55,11 @@ std::string Sentence(const CellsFound& found, const CellCriterion& criterion) {
 std::string ToText(const CellsReport& report) {
   const load::LoadResult& last = report.found.back().tries.back();
   const load::Pace& pace = last.spec.pace;
-  std::string text = absl::StrCat("a call each slot of ", absl::FormatDuration(pace.slot),
-                                  ", up to ", absl::FormatDuration(pace.jitter), " late, of which ",
-                                  Percent(report.criterion.in_time),
-                                  " are to be answered in time; ", ConnectionsText(last), "\n\n");
+  std::string text = absl::StrCat(
+      absl::StrJoin(last.workloads, ", "), last.workloads.empty() ? "" : ": ",
+      "a call each slot of ", absl::FormatDuration(pace.slot), ", up to ",
+      absl::FormatDuration(pace.jitter), " late, of which ", Percent(report.criterion.in_time),
+      " are to be answered in time; ", ConnectionsText(last), "\n\n");
   TextTable table(
       {{"deadline"}, {"cells"}, {"slots"}, {"missed"}, {"in time"}, {"p50"}, {"p99"}, {"", false}});
   for (const CellsFound& found : report.found) {
@@ -99,7 +100,8 @@ std::string ToText(const CellsReport& report) {
 }
 
 nlohmann::ordered_json ToJson(const CellsReport& report) {
-  const load::LoadSpec& spec = report.found.back().tries.back().spec;
+  const load::LoadResult& last = report.found.back().tries.back();
+  const load::LoadSpec& spec = last.spec;
   nlohmann::ordered_json json = {{"target", spec.client.target},
                                  {"server_version", report.server},
                                  {"connections", spec.client.connections},
@@ -108,6 +110,10 @@ nlohmann::ordered_json ToJson(const CellsReport& report) {
                                  {"jitter_s", absl::ToDoubleSeconds(spec.pace.jitter)},
                                  {"in_time", report.criterion.in_time},
                                  {"least_slots", report.criterion.LeastSlots()}};
+  for (size_t i = 0; i < last.workloads.size(); ++i) {
+    json["workloads"].push_back(
+        {{"name", last.workloads[i]}, {"settings", ToJson(last.settings[i])}});
+  }
   for (const CellsFound& found : report.found) {
     nlohmann::ordered_json one = {
         {"deadline_slots", found.deadline},

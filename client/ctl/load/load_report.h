@@ -74,6 +74,8 @@ std::vector<std::pair<std::string, std::string>> ServerFigures(const load::LoadR
 
 // Calls due, and those of each outcome.
 nlohmann::ordered_json ToJson(const load::Outcomes& outcomes);
+// What a workload sends.
+nlohmann::ordered_json ToJson(const load::Settings& settings);
 // Of times in nanoseconds: count, min_s, mean_s, the reported quantiles, max_s.
 nlohmann::ordered_json ToJson(const load::Histogram& latency);
 

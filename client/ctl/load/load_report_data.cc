@@ -37,14 +37,6 @@ ordered_json IterationsJson(const load::Iterations& iterations) {
           {"max", iterations.Quantile(1)}};
 }
 
-ordered_json SettingsJson(const load::Settings& settings) {
-  ordered_json json = ordered_json::object();
-  for (const auto& [name, value] : settings) {
-    absl::visit([&json, name = name](const auto& of_a_kind) { json[name] = of_a_kind; }, value);
-  }
-  return json;
-}
-
 // What all have that have one of that name; empty where they differ.
 Table::Cell CommonSetting(const std::vector<load::Settings>& all, const std::string& name) {
   absl::optional<Table::Cell> common;
@@ -84,7 +76,7 @@ ordered_json ResultJson(const LoadResult& result) {
     ordered_json workload;
     workload["name"] = result.workloads[i];
     const load::Tally& tally = result.totals.tallies[i];
-    workload["settings"] = SettingsJson(result.settings[i]);
+    workload["settings"] = ToJson(result.settings[i]);
     workload["shared_memory_calls"] = tally.by_shared_memory;
     workload["blocks"] = BlocksJson(tally.blocks);
     workload["iterations"] = IterationsJson(tally.iterations);
@@ -195,6 +187,14 @@ ordered_json ToJson(const load::Histogram& latency) {
     json[absl::StrCat(name, "_s")] = Quantile(latency, quantile);
   }
   json["max_s"] = Quantile(latency, 1);
+  return json;
+}
+
+nlohmann::ordered_json ToJson(const load::Settings& settings) {
+  ordered_json json = ordered_json::object();
+  for (const auto& [name, value] : settings) {
+    absl::visit([&json, name = name](const auto& of_a_kind) { json[name] = of_a_kind; }, value);
+  }
   return json;
 }
 

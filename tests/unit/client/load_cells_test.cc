@@ -22,6 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using ::testing::Not;
+using ::testing::StartsWith;
 using testing::StatusIs;
 
 class CarryingServerTest : public ::testing::TestWithParam<int> {};
@@ -101,6 +102,8 @@ load::LoadResult Play(const Server& server, const load::LoadSpec& spec, absl::Du
   load::LoadResult result;
   result.spec = spec;
   result.cores = 1;
+  result.workloads = {"decode of NR"};
+  result.settings = {{{"zc", 384.0}}};
   const int64_t second_ns = 1000000000;
   const int64_t seconds = absl::ToInt64Seconds(spec.duration);
   load::Recorder recorder(load::Window{0, seconds * second_ns, second_ns}, 1);
@@ -155,7 +158,10 @@ TEST(SearchCellsTest, EachDeadlineHasItsNumberAndTheNextSearchBeginsThere) {
               AllOf(HasSubstr("deadline of 1 slot, 500us: not even one cell is carried"),
                     HasSubstr("deadline of 3 slots, 1.5ms: 6 cells are carried, 7 are not"),
                     Not(HasSubstr("too few"))));
+  EXPECT_THAT(ToText(report), StartsWith("decode of NR: a call each slot of 500us"));
   const nlohmann::ordered_json json = ToJson(report);
+  EXPECT_EQ(json["workloads"][0]["name"], "decode of NR");
+  EXPECT_EQ(json["workloads"][0]["settings"]["zc"], 384);
   EXPECT_EQ(json["cells"][1]["carried"], 6);
   EXPECT_EQ(json["cells"][1]["too_many"], 7);
   EXPECT_EQ(json["cells"][1]["tries"][0]["is_enough"], true);
@@ -167,6 +173,23 @@ TEST(SearchCellsTest, ATryEndsOnceMoreSlotsAreMissedThanMayBe) {
     EXPECT_EQ(found.Try(1)->measured, absl::Seconds(3));
     EXPECT_EQ(found.Try(2)->measured, absl::Seconds(1));
   }
+}
+
+TEST(SearchCellsTest, WhereNoServerIsTheSearchEndsWithoutAVerdict) {
+  load::LoadSpec spec;
+  spec.pace.kind = load::Pace::Kind::kSlots;
+  spec.duration = absl::Seconds(3);
+  std::vector<load::Workload> workloads(1);
+  CellsReport report;
+  const auto run = [&](const load::LoadSpec& one, const std::string&,
+                       const load::OnLoadProgress& go_on) -> absl::StatusOr<load::LoadResult> {
+    load::LoadResult result = Play({/*cells=*/0, /*latency=*/1}, one, absl::Seconds(1), go_on);
+    result.totals.refusals["UNAVAILABLE: Failed to connect"] = 7;
+    return result;
+  };
+  const absl::Status status = SearchCells(spec, &workloads, run, &report);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
+                               HasSubstr("1 cell, 1 slot: 7 calls found no server")));
 }
 
 TEST(SearchCellsTest, SlotsThatAreTooFewToTellAreSaidToBe) {
