@@ -98,14 +98,15 @@ class Dispatcher {
   // deadline would pass while others go first; DeadlineExceeded: even an idle server could not make
   // it; FailedPrecondition: its like is in quarantine.
   absl::StatusOr<AdmissionTicket> Admit(Job* job);
-  // How long a request of that operation and caller would wait if it were submitted now; it is no
-  // background work, but for its class.
+  // How long a request of that operation, client and class would wait if it were submitted now; it
+  // is no background work, but for its class.
   struct Wait {
     double seconds = 0.0;
     int devices = 1;        // that share what more comes
     bool is_known = false;  // else much of it is a guess
   };
-  Wait WaitOf(int operation, const Caller& caller) const ABSL_LOCKS_EXCLUDED(mutex_);
+  Wait WaitOf(int operation, const std::string& client, Priority priority) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Takes `job`, whose payload is in place, and returns OK. Otherwise leaves it where it was:
   // InvalidArgument when it is larger than any lane, Unavailable when no device is healthy. Who

@@ -62,12 +62,13 @@ absl::StatusOr<AdmissionTicket> Dispatcher::Admit(Job* job) {
   return admission_.Enter(job->queued_bytes(), job->requests);
 }
 
-Dispatcher::Wait Dispatcher::WaitOf(int operation, const Caller& caller) const {
+Dispatcher::Wait Dispatcher::WaitOf(int operation, const std::string& client,
+                                    Priority priority) const {
   const absl::Time now = options_.clock();
   SpinningLock lock(&mutex_);
   const DeviceLoad load = Load(now);
-  return {scheduler_.WaitOf(operation, caller, load), load.devices,
-          scheduler_.KnowsCostOf(operation, caller.priority, now)};
+  return {scheduler_.WaitOf(operation, client, priority, load), load.devices,
+          scheduler_.KnowsCostOf(operation, priority, now)};
 }
 
 absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket, bool gathers) {

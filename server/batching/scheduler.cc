@@ -87,9 +87,10 @@ double Scheduler::WaitOf(PoolIndex index, int operation, const std::string& clie
   return background && load.is_busy ? wait_s / DeviceClock::kBackgroundShare : wait_s;
 }
 
-double Scheduler::WaitOf(int operation, const Caller& caller, const DeviceLoad& load) const {
-  const PoolIndex index = PoolOf(caller.priority, /*background=*/false);
-  return WaitOf(index, operation, caller.client, load) * pools_[index].slowness;
+double Scheduler::WaitOf(int operation, const std::string& client, Priority priority,
+                         const DeviceLoad& load) const {
+  const PoolIndex index = PoolOf(priority, /*background=*/false);
+  return WaitOf(index, operation, client, load) * pools_[index].slowness;
 }
 
 bool Scheduler::KnowsCostOf(int operation, Priority priority, absl::Time now) const {

@@ -52,10 +52,11 @@ class Scheduler {
   // Normalises job->work, makes what is long background work, and fills job->schedule: what `job`
   // costs, and when it would end if it were added now.
   void Predict(Job* job, const DeviceLoad& load, absl::Time now) const;
-  // Seconds until a request of that operation and caller, of which nothing else is known, would
+  // Seconds until a request of that operation, client and class, of which no more is known, would
   // leave its queue if it were added now: it is no background work, but for its class. Whether that
   // is more than a guess.
-  double WaitOf(int operation, const Caller& caller, const DeviceLoad& load) const;
+  double WaitOf(int operation, const std::string& client, Priority priority,
+                const DeviceLoad& load) const;
   bool KnowsCostOf(int operation, Priority priority, absl::Time now) const;
   // `job`, with a prediction, waits from `now` on.
   void Add(JobPtr job, absl::Time now);

@@ -50,7 +50,6 @@ constexpr absl::Duration kMostTransit = absl::Milliseconds(1);
 constexpr absl::Duration kBetweenTries = absl::Milliseconds(3);
 // Who was in a hurry is remembered so long, or twice that.
 constexpr absl::Duration kRemembered = absl::Minutes(1);
-const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
 
 }  // namespace
 
@@ -134,13 +133,12 @@ double ReadQueue::WorkBefore(const AnnouncedMessage& message) const {
     }
     return work_s;
   };
-  const auto own = clients_.find(message.client);
-  const double own_s = own == clients_.end() ? 0.0 : of(own->second);
+  const auto found = clients_.find(message.client);
+  const Client* const own = found == clients_.end() ? nullptr : &found->second;
+  const double own_s = own == nullptr ? 0.0 : of(*own);
   double work_s = own_s;
   for (const Client* client : read_clients_) {
-    if (own == clients_.end() || client != &own->second) {
-      work_s += std::min(of(*client), own_s + kAheadS);
-    }
+    if (client != own) work_s += std::min(of(*client), own_s + kAheadS);
   }
   return work_s;
 }

@@ -160,6 +160,8 @@ class ReadQueue {
   double ahead_s() const { return ahead_s_; }
 
  private:
+  static inline const double kAheadS = absl::ToDoubleSeconds(kAhead);
+
   using Place = std::tuple<Priority, absl::Time, uint64_t>;  // class, deadline, number
   struct Client {
     std::map<Place, AnnouncedMessage*> waiting;
@@ -184,7 +186,7 @@ class ReadQueue {
   // What is read while one of `bytes` is: as much of each other, and its own.
   double LoadOf(double bytes) const;
   double AfterOf(const AnnouncedMessage& message) const;
-  // The same with what those that are read will bring, `wait_s` all.
+  // What devices have to do before one like it, with what those that are read will bring them.
   Devices DevicesFor(const AnnouncedMessage& message) const;
   // Seconds of a device that those that are read bring before it: of its class and those that go
   // before that on the same lanes; of each other client as much as of its own and kAhead, at most.

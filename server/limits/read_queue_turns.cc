@@ -16,8 +16,6 @@ constexpr absl::Duration kOverdueUnknown = absl::Milliseconds(100);
 // Who has not come in so many times as long as expected should have.
 constexpr double kShouldHaveCome = 1.5;
 
-const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
-
 // So many clients are looked at, of whom devices have enough, before nobody begins.
 constexpr int kMostShut = 8;
 

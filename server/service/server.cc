@@ -98,7 +98,7 @@ ReadQueue::LookAtDevices LookAtDevicesOf(const CallEnvironment& environment) {
     ReadQueue::Devices devices;
     const int operation = operations[message.method];
     if (operation == kNone) return devices;
-    const Dispatcher::Wait wait = dispatcher->WaitOf(operation, {message.client, message.priority});
+    const Dispatcher::Wait wait = dispatcher->WaitOf(operation, message.client, message.priority);
     devices.wait_s = wait.seconds;
     devices.count = wait.devices;
     devices.is_known = wait.is_known;

@@ -321,7 +321,7 @@ TEST_F(DispatcherTest, WhatCannotMakeItsDeadlineIsRefusedByReasonOnceItsCostIsKn
 
 TEST_F(DispatcherTest, HowLongOneWouldWaitIsKnownBeforeItIsThere) {
   const auto wait = [&](Priority priority = Priority::kNormal) {
-    return dispatcher_->WaitOf(TestOperation("Decode").index(), {client_, priority});
+    return dispatcher_->WaitOf(TestOperation("Decode").index(), client_, priority);
   };
   for (int id = 0; id < 9; ++id) ASSERT_THAT(Submit(id), IsOk());  // both lanes are busy
   EXPECT_FALSE(wait().is_known);
