@@ -34,6 +34,14 @@ KernelFamily FamilyFor(const Code& code, const DecodeParameters& parameters) {
   return LayeredFits(code) ? KernelFamily::kLayered : KernelFamily::kGeneral;
 }
 
+// Whether the batch is so small that each block may have a multiprocessor to itself: then the
+// narrow kernels are done sooner, unless the code is tiny.
+constexpr int kLeastNarrowZc = 16;
+bool IsNarrow(const DecodeBatch& batch, const DeviceLimits& limits) {
+  return batch.num_blocks <= limits.multiprocessors && batch.soft == nullptr &&
+         batch.code->zc() >= kLeastNarrowZc && batch.code->zc() % 2 == 0;
+}
+
 template <class T>
 absl::Status OutOfRange(const char* field, T value, const char* range) {
   return absl::InvalidArgumentError(absl::StrCat(field, " ", value, " is not in ", range));
@@ -104,6 +112,8 @@ int64_t DecodeWorkspaceBytes(const Code& code, const DecodeParameters& parameter
 absl::Status PrepareDecodeKernels() {
   BASEBAND_RETURN_IF_ERROR(PrepareNr1());
   BASEBAND_RETURN_IF_ERROR(PrepareNr2());
+  BASEBAND_RETURN_IF_ERROR(PrepareNarrow1());
+  BASEBAND_RETURN_IF_ERROR(PrepareNarrow2());
   BASEBAND_RETURN_IF_ERROR(PrepareNrCrc1());
   BASEBAND_RETURN_IF_ERROR(PrepareNrCrc2());
   BASEBAND_RETURN_IF_ERROR(PrepareWimax12());
@@ -114,15 +124,18 @@ absl::Status PrepareDecodeKernels() {
 absl::Status LaunchDecode(const DecodeBatch& batch, cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(Check(batch));
   const Engine engine = MakeEngine(*batch.code, batch.parameters);
+  const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
+  if (!limits.ok()) return limits.status();
+  const bool narrow = IsNarrow(batch, *limits);
   switch (FamilyFor(*batch.code, batch.parameters)) {
     case KernelFamily::kNr1:
-      return LaunchNr1(batch, engine, stream);
+      return narrow ? LaunchNarrow1(batch, engine, stream) : LaunchNr1(batch, engine, stream);
     case KernelFamily::kNr2:
-      return LaunchNr2(batch, engine, stream);
+      return narrow ? LaunchNarrow2(batch, engine, stream) : LaunchNr2(batch, engine, stream);
     case KernelFamily::kNrCrc1:
-      return LaunchNrCrc1(batch, engine, stream);
+      return narrow ? LaunchNarrow1(batch, engine, stream) : LaunchNrCrc1(batch, engine, stream);
     case KernelFamily::kNrCrc2:
-      return LaunchNrCrc2(batch, engine, stream);
+      return narrow ? LaunchNarrow2(batch, engine, stream) : LaunchNrCrc2(batch, engine, stream);
     case KernelFamily::kWimax12:
       return LaunchWimax12(batch, engine, stream);
     case KernelFamily::kLayered:

@@ -43,6 +43,12 @@ absl::Status PrepareNrCrc1();
 absl::Status LaunchNrCrc2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareNrCrc2();
 
+// Of all four, for few code words (decode_narrow.cuh): zc is even, and none has soft output.
+absl::Status LaunchNarrow1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
+absl::Status PrepareNarrow1();
+absl::Status LaunchNarrow2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
+absl::Status PrepareNarrow2();
+
 bool IsWimax12(const Code& code);
 absl::Status LaunchWimax12(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareWimax12();
