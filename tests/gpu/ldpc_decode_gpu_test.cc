@@ -75,8 +75,74 @@ TEST_F(LdpcDecodeGpuTest, EqualsTheCpuForEveryBatchSize) {
   Random random(3);
   for (const CodePtr& code : {*NrCode(1, 384), *NrCode(1, 384, 4), *NrCode(2, 96), *NrCode(1, 2),
                               *WimaxCode("1/2", 2304), *WifiCode("5/6", 648)}) {
-    for (const size_t count : {1, 2, 3, 31, 32, 33, 263, 264, 265, 700}) {
+    for (const size_t count : {1, 2, 3, 31, 32, 33, 132, 133, 263, 264, 265, 700}) {
       ExpectEqualToCpu(*code, Iterations(5, true), RandomJobs(*code, count, random, false));
+    }
+  }
+}
+
+// Few blocks without soft output have kernels of their own.
+TEST_F(LdpcDecodeGpuTest, FewBlocksEqualTheCpuForEveryLiftingSize) {
+  Random random(15);
+  for (const int base_graph : {1, 2}) {
+    for (const int zc : NrLiftingSizes()) {
+      for (const int rows : {4, 5, 19, 0}) {
+        const CodePtr code = *NrCode(base_graph, zc, rows);
+        for (const size_t count : {1, 2, 3}) {
+          const DecodeParameters parameters = Iterations(1 + random.Below(8), random.Below(2) == 0);
+          ExpectEqualToCpu(*code, parameters, RandomJobs(*code, count, random, false),
+                           static_cast<size_t>(random.Below(5)));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(LdpcDecodeGpuTest, FewBlocksEqualTheCpuForEveryNumberOfRows) {
+  Random random(16);
+  for (const int base_graph : {1, 2}) {
+    for (int rows = 4; rows <= (base_graph == 1 ? 46 : 42); ++rows) {
+      for (const int zc : {384, 352, 104, 64, 36, 10}) {
+        const CodePtr code = *NrCode(base_graph, zc, rows);
+        ExpectEqualToCpu(*code, Iterations(10, true), RandomJobs(*code, 2, random, false));
+        ExpectEqualToCpu(*code, Iterations(3, false), RandomJobs(*code, 2, random, false));
+      }
+    }
+  }
+}
+
+TEST_F(LdpcDecodeGpuTest, FewBlocksOfUnsoundLlrsEqualTheCpu) {
+  Random random(17);
+  for (const int base_graph : {1, 2}) {
+    for (const int zc : {384, 176, 32, 2}) {
+      for (const int rows : {4, 7, 0}) {
+        const CodePtr code = *NrCode(base_graph, zc, rows);
+        for (const int num_filler : {0, 1, code->k() / 2, code->k() - 1}) {
+          for (const size_t count : {size_t{1}, size_t{2}, static_cast<size_t>(zc),
+                                     static_cast<size_t>(code->num_sent())}) {
+            std::vector<Job> jobs(3);
+            for (Job& job : jobs) {
+              job.num_filler = num_filler;
+              job.wants_soft = false;
+            }
+            jobs[0].llr.assign(count, 0);
+            jobs[1].llr.assign(count, static_cast<int8_t>(random.Below(2) == 0 ? -128 : 127));
+            jobs[2].llr.resize(count);
+            for (int8_t& llr : jobs[2].llr) {
+              llr = static_cast<int8_t>(random.Below(2) == 0 ? -128 : 127);
+            }
+            for (const Algorithm algorithm :
+                 {Algorithm::kNormalizedMinSum, Algorithm::kBitFlipping}) {
+              for (const Scaling scaling : testing::kScalings) {
+                DecodeParameters parameters = Iterations(4, random.Below(2) == 0);
+                parameters.algorithm = algorithm;
+                parameters.scaling = scaling;
+                ExpectEqualToCpu(*code, parameters, jobs);
+              }
+            }
+          }
+        }
+      }
     }
   }
 }

@@ -146,8 +146,8 @@ class Launch {
 };
 
 inline std::vector<Decoded> DecodeOnGpu(const Code& code, const DecodeParameters& parameters,
-                                        const std::vector<Job>& jobs) {
-  return Launch(code, parameters, jobs).Run();
+                                        const std::vector<Job>& jobs, size_t first_byte = 1) {
+  return Launch(code, parameters, jobs, first_byte).Run();
 }
 
 inline Decoded ExpectedOf(const Code& code, const DecodeParameters& parameters, const Job& job) {
@@ -172,9 +172,9 @@ inline std::string Describe(const Code& code, const DecodeParameters& p) {
 }
 
 inline void ExpectEqualToCpu(const Code& code, const DecodeParameters& parameters,
-                             const std::vector<Job>& jobs) {
+                             const std::vector<Job>& jobs, size_t first_byte = 1) {
   SCOPED_TRACE(Describe(code, parameters) + ", " + std::to_string(jobs.size()) + " blocks");
-  const std::vector<Decoded> decoded = DecodeOnGpu(code, parameters, jobs);
+  const std::vector<Decoded> decoded = DecodeOnGpu(code, parameters, jobs, first_byte);
   for (size_t i = 0; i < jobs.size(); ++i) {
     const Decoded expected = ExpectedOf(code, parameters, jobs[i]);
     EXPECT_EQ(decoded[i].iterations, expected.iterations) << "block " << i;
