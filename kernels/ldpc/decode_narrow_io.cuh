@@ -1,0 +1,318 @@
+// How a code word comes into the narrow decoder (decode_narrow.cuh), and how it leaves: the LLRs
+// into its slots, and after an iteration the decided bits, the checks and the result. Device code.
+#ifndef BASEBAND_KERNELS_LDPC_DECODE_NARROW_IO_CUH_
+#define BASEBAND_KERNELS_LDPC_DECODE_NARROW_IO_CUH_
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+
+#include "kernels/ldpc/decode_device.cuh"
+#include "kernels/ldpc/decode_narrow_word.cuh"
+#include "kernels/ldpc/unroll.cuh"
+
+namespace baseband::ldpc::device {
+
+template <class Graph, int kMaxRows, bool kAllRows, bool kCrc>
+class NarrowIo {
+  using W = NarrowWord<Graph, kMaxRows, kAllRows>;
+
+ public:
+  __device__ __forceinline__ explicit NarrowIo(const W& word) : w_(word) {}
+
+  // The LLRs as app without messages, at the places where the last row would have left them.
+  __device__ __forceinline__ void Load() {
+    const DecodeShape& shape = w_.p.shape;
+    const DecodeBlock block = w_.p.io.blocks[blockIdx.x];
+    const auto skip = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(block.llr) % 4);
+    const uint32_t words = block.llr_count == 0 ? 0 : (skip + block.llr_count + 3) / 4;
+    const auto target =
+        static_cast<uint32_t>(__cvta_generic_to_shared(w_.shared + W::kStagedBegin));
+#pragma unroll 4
+    for (uint32_t w = threadIdx.x; w < words; w += blockDim.x) {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(target + 4 * w),
+                   "l"(block.llr - skip + 4 * w)
+                   : "memory");
+    }
+    if (threadIdx.x < 32) {
+      if (threadIdx.x < W::kBitsStride)
+        w_.shared[W::kBitsBegin + kNarrowZeroBits / 32 + threadIdx.x] = 0;
+      if (threadIdx.x < 2) w_.shared[W::kCrcBegin + threadIdx.x] = 0;
+    }
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+    if (w_.row >= w_.p.half) return;
+
+    // Columns begin .. end - 1 are plain: all of their bits were received.
+    const auto* staged = reinterpret_cast<const int8_t*>(w_.shared + W::kStagedBegin) + skip;
+    const uint32_t columns = Graph::kCoreColumns + w_.Rows() - Graph::kDenseRows;
+    const uint32_t begin = (shape.punctured_bits + shape.zc - 1) / shape.zc;
+    uint32_t end = begin;
+    if (!shape.hard_input) {
+      end = (block.llr_count + shape.punctured_bits) / shape.zc;
+      if (block.num_filler != 0) end = min(end, (shape.k - block.num_filler) / shape.zc);
+      end = max(begin, min(columns, end));
+    }
+    // Some loads, then some stores: the compiler does not move a load before a store.
+    const auto load_plain = [&](uint32_t c, uint32_t position, uint32_t other) {
+      const int8_t* column = staged + (c * shape.zc - shape.punctured_bits);
+      return Biased(column[position]) | Biased(column[other]) << 16;
+    };
+    uint32_t next = begin + (begin + w_.team) % 2;
+    constexpr int kCoreAtOnce = 4;
+    constexpr int kAtOnce = 3;
+#pragma unroll 1
+    for (; next + 2 * kCoreAtOnce <= min(end, static_cast<uint32_t>(Graph::kCoreColumns)) + 1;
+         next += 2 * kCoreAtOnce) {
+      uint32_t both[kCoreAtOnce];
+      Unroll<kCoreAtOnce>([&](auto i) {
+        const uint32_t position = w_.LastPosition(next + 2 * i);
+        both[i] = load_plain(next + 2 * i, position, w_.OtherHalf(position));
+      });
+      Unroll<kCoreAtOnce>(
+          [&](auto i) { *w_.LastWord(next + 2 * i) = Fma2(both[i], W::kTwoTo10, 0); });
+    }
+    const uint32_t core_done = next;
+    next = Graph::kCoreColumns + w_.team;
+#pragma unroll 1
+    for (; next + 2 * kAtOnce <= end + 1; next += 2 * kAtOnce) {
+      uint32_t both[kAtOnce];
+      Unroll<kAtOnce>(
+          [&](auto i) { both[i] = load_plain(next + 2 * i, w_.row, w_.row + w_.p.half); });
+      Unroll<kAtOnce>([&](auto i) {
+        w_.Channel(next + 2 * i - Graph::kCoreColumns) = Fma2(both[i], W::kTwoTo10, W::kMinus128);
+      });
+    }
+    // What is left.
+#pragma unroll 1
+    for (uint32_t c = w_.team; c < columns; c += 2) {
+      if (c >= begin && c < core_done) c = core_done;
+      if (c >= Graph::kCoreColumns && c < next) c = next;
+      if (c >= columns) break;
+      const uint32_t position = c < Graph::kCoreColumns ? w_.LastPosition(c) : w_.row;
+      const auto load = [&](uint32_t at) {
+        return static_cast<uint32_t>(LoadChannel(shape, block, staged, c * shape.zc + at) + 128);
+      };
+      const uint32_t both = load(position) | load(w_.OtherHalf(position)) << 16;
+      if (c < Graph::kCoreColumns) {
+        *w_.LastWord(c) = Fma2(both, W::kTwoTo10, 0);
+      } else {
+        w_.Channel(c - Graph::kCoreColumns) = Fma2(both, W::kTwoTo10, W::kMinus128);
+      }
+    }
+  }
+
+  // Evaluates the checks, and if the code word is finished, writes all of it and returns true.
+  __device__ __forceinline__ bool Settle(uint32_t iteration) {
+    __syncthreads();
+    Decide();
+    // Almost every wrong code word breaks a check of the first rows.
+    bool fails = __syncthreads_or(Fails(0, Graph::kDenseRows));
+    if (W::kExtensions > 0 && !fails) {
+      DecideExtensions();
+      __syncthreads();
+      fails = __syncthreads_or(Fails(Graph::kDenseRows, w_.Rows()));
+    }
+    const DecodeBlock& block = w_.p.io.blocks[blockIdx.x];
+    const uint32_t num_bits = w_.p.shape.k - block.num_filler;
+    if (fails && iteration < w_.p.shape.max_iterations) {
+      if constexpr (kCrc) {
+        if (!StopsByCrc(num_bits)) return false;
+      } else {
+        return false;
+      }
+    }
+    if (threadIdx.x == 0) {
+      DecodeResult result;
+      result.iterations = static_cast<uint16_t>(iteration);
+      result.parity_ok = !fails;
+      w_.p.io.results[block.result_index] = result;
+    }
+    WriteBits(reinterpret_cast<uint32_t*>(w_.p.io.bits + block.bits_offset), num_bits);
+    return true;
+  }
+
+ private:
+  // One LLR as ch + 128.
+  __device__ __forceinline__ static uint32_t Biased(int8_t llr) {
+    return static_cast<uint32_t>(__viaddmax_s32(llr, 128, 1));  // -128 reads as -127
+  }
+
+  // 32 bits from bit `at` of an array on.
+  __device__ __forceinline__ static uint32_t BitsAt(const uint32_t* words, uint32_t at) {
+    return __funnelshift_r(words[at / 32], words[at / 32 + 1], at);
+  }
+  __device__ __forceinline__ static uint32_t LowBits(uint32_t count) {
+    return count >= 32 ? ~0u : (1u << count) - 1;
+  }
+
+  // `bits` from the slots. By all threads, after a barrier; one follows.
+  __device__ __forceinline__ void Decide() {
+    const uint32_t lane = w_.row % 32;
+    const uint32_t word = w_.row / 32;
+    const bool whole_words = w_.p.half % 32 == 0;
+    const uint32_t half_words = w_.p.half / 32;
+    constexpr int kColumns = Graph::kCoreColumns / 2;
+    static_assert(Graph::kCoreColumns % 2 == 0);
+    uint32_t app[kColumns];
+    Unroll<kColumns>([&](auto i) { app[i] = *w_.LastWord(w_.team + 2 * i); });
+    Unroll<kColumns>([&](auto i) {
+      const uint32_t c = w_.team + 2 * i;
+      // Halves are in order as integers where one of them is positive.
+      const uint32_t low = __ballot_sync(~0u, static_cast<int32_t>(app[i] << 16) < W::k128High);
+      const uint32_t high =
+          __ballot_sync(~0u, static_cast<int32_t>(app[i] & 0xffff0000) < W::k128High);
+      if (whole_words) {  // twice each, in their places
+        if (lane < 4) {
+          w_.shared[W::kBitsBegin + c * W::kBitsStride + lane * half_words + word] =
+              lane % 2 == 0 ? low : high;
+        }
+      } else if (lane < 2) {
+        w_.shared[W::kFoldedBegin + (c * 2 + lane) * W::kFoldedStride + word] =
+            lane == 0 ? low : high;
+      }
+    });
+    __syncthreads();
+    if (!whole_words) {
+      Unfold();
+      __syncthreads();
+    }
+  }
+  // `bits` from `folded`.
+  __device__ __forceinline__ void Unfold() {
+    for (uint32_t i = threadIdx.x; i < Graph::kCoreColumns * W::kBitsStride; i += blockDim.x) {
+      const uint32_t c = i / W::kBitsStride;
+      uint32_t segment = 32 * (i - c * W::kBitsStride);
+      if (segment >= 2 * w_.p.shape.zc + 32) continue;
+      uint32_t which = 0;
+      while (segment >= w_.p.half) {
+        segment -= w_.p.half;
+        which ^= 1;
+      }
+      uint32_t bits = 0;
+      for (uint32_t filled = 0; filled < 32; filled += w_.p.half - segment, segment = 0) {
+        bits |= (BitsAt(w_.shared + W::kFoldedBegin + (c * 2 + which) * W::kFoldedStride, segment) &
+                 LowBits(w_.p.half - segment))
+                << filled;
+        which ^= 1;
+      }
+      w_.shared[W::kBitsBegin + i] = bits;
+    }
+  }
+
+  // The decided bits of the extension columns: the signs of ch + r, r from the rows' core edges. By
+  // all threads; a barrier follows.
+  __device__ __forceinline__ void DecideExtensions() {
+    const uint32_t lane = w_.row % 32;
+    constexpr int kAtOnce = 7;
+#pragma unroll 1
+    for (uint32_t first = Graph::kDenseRows + w_.team; first < w_.Rows(); first += 2 * kAtOnce) {
+      uint32_t app[kAtOnce];
+      Unroll<kAtOnce>([&](auto i) {
+        const uint32_t r = min(first + 2 * i, w_.Rows() - 1);
+        const bool is_heavy = (__funnelshift_rc(w_.p.heavy_rows, 0, r) & 1) != 0;
+        const uint32_t x = BoxPlus(w_.Total(r - Graph::kDenseRows), w_.p.limit);
+        const uint32_t y = Fma2(BoxPlus(x, W::kUnit), is_heavy ? w_.p.heavy.minus_512_offsets : 0,
+                                Fma2(x, is_heavy ? w_.p.heavy.factor : w_.p.factor, W::k128));
+        app[i] = Add2(w_.Channel(r - Graph::kDenseRows), Fma2(y, W::kTwoTo10, W::kMinus128));
+      });
+      Unroll<kAtOnce>([&](auto i) {
+        const uint32_t r = first + 2 * i;
+        const uint32_t low = __ballot_sync(~0u, (app[i] & 0x8000) != 0);
+        const uint32_t high = __ballot_sync(~0u, (app[i] & 0x80000000) != 0);
+        if (lane < 2 && r < w_.Rows()) {
+          w_.shared[W::kExtensionBegin + ((r - Graph::kDenseRows) * 2 + lane) * W::kHalfWords +
+                    w_.row / 32] = lane == 0 ? low : high;
+        }
+      });
+    }
+  }
+
+  // Whether one of this thread's share of the checks of rows from .. to - 1 does not hold. A warp
+  // takes a row, a thread of it 32 checks.
+  __device__ __forceinline__ bool Fails(uint32_t from, uint32_t to) const {
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t half_words = w_.p.team_threads / 32;
+    if (lane >= 2 * half_words) return false;
+    const uint32_t side = lane >= half_words ? 1 : 0;
+    const uint32_t word = lane - side * half_words;
+    const uint32_t first = side * w_.p.half + 32 * word;
+    const uint32_t mask = LowBits(w_.p.half - 32 * word);
+    uint32_t failed = 0;
+    for (uint32_t r = from + threadIdx.x / 32; r < to; r += blockDim.x / 32) {
+      uint32_t parity = 0;
+      if (r >= Graph::kDenseRows) {
+        parity = w_.shared[W::kExtensionBegin +
+                           ((r - Graph::kDenseRows) * 2 + side) * W::kHalfWords + word];
+      }
+      for (uint32_t i = w_.p.check_begin[r]; i < w_.p.check_begin[r + 1]; ++i) {
+        Unroll<4>([&](auto j) {
+          parity ^= BitsAt(w_.shared + W::kBitsBegin, w_.p.check[i].first_bit[j] + first);
+        });
+      }
+      failed |= parity & mask;
+    }
+    return failed != 0;
+  }
+
+  // Which of `bits` is the one of a position.
+  __device__ __forceinline__ uint32_t FirstBit(uint32_t column, uint32_t position) const {
+    const uint32_t shift = w_.p.last_shift[column];
+    return column * (W::kBitsStride * 32) + position - shift +
+           (position < shift ? w_.p.shape.zc : 0);
+  }
+
+  // What decode_crc.cuh says, of one code word.
+  __device__ __forceinline__ bool StopsByCrc(uint32_t num_bits) {
+    const uint32_t zc = w_.p.shape.zc;
+    uint32_t* crc = w_.shared + W::kCrcBegin;  // the sum; whether there is a bit that is 1
+    uint32_t sum = 0;
+    uint32_t ones = 0;
+    if (threadIdx.x < zc) {
+      const uint32_t* power = w_.p.io.crc_powers + (w_.p.shape.k - 1 - threadIdx.x);
+#pragma unroll 4
+      for (uint32_t c = 0; c * zc + threadIdx.x < num_bits; ++c) {
+        const uint32_t x = __ldg(power);
+        const uint32_t at = FirstBit(c, threadIdx.x);
+        const uint32_t one = w_.shared[W::kBitsBegin + at / 32] >> (at % 32) & 1;
+        sum ^= one != 0 ? x : 0;
+        ones |= one;
+        power -= zc;
+      }
+    }
+    sum = __reduce_xor_sync(~0u, sum);
+    ones = __reduce_or_sync(~0u, ones);
+    if (threadIdx.x % 32 == 0) {
+      if (sum != 0) atomicXor(&crc[0], sum);
+      if (ones != 0) atomicOr(&crc[1], ones);
+    }
+    __syncthreads();
+    const bool stops = crc[0] == 0 && crc[1] != 0;
+    __syncthreads();
+    if (threadIdx.x < 2) crc[threadIdx.x] = 0;
+    return stops;
+  }
+
+  __device__ __forceinline__ void WriteBits(uint32_t* to, uint32_t num_bits) const {
+    const uint32_t zc = w_.p.shape.zc;
+    for (uint32_t w = threadIdx.x; w * 32 < num_bits; w += blockDim.x) {
+      uint32_t column = Divide(w * 32, w_.p.shape.zc_magic);
+      uint32_t position = w * 32 - column * zc;
+      uint32_t bits = 0;
+      for (uint32_t filled = 0; filled < 32 && column < Graph::kCoreColumns;
+           filled += zc - position, position = 0, ++column) {
+        bits |=
+            (BitsAt(w_.shared + W::kBitsBegin, FirstBit(column, position)) & LowBits(zc - position))
+            << filled;
+      }
+      // the first in the most significant bit of a byte
+      to[w] = KeepFirstBits(__byte_perm(__brev(bits), 0, 0x0123), num_bits - w * 32);
+    }
+  }
+
+  const W& w_;
+};
+
+}  // namespace baseband::ldpc::device
+
+#endif  // BASEBAND_KERNELS_LDPC_DECODE_NARROW_IO_CUH_
