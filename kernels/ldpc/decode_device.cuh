@@ -193,11 +193,11 @@ __device__ __forceinline__ uint32_t ToSoft(uint32_t app) {
   return Fma2(clipped, kHalfTwoTo9, Both(0x6400)) ^ Both(0x80);
 }
 
-// Writes the soft values of columns 0 .. columns - 1 of those code words whose `state` is
-// kFinished.
+// Writes the soft values of those code words whose `state` is kFinished. soft_of(column, half):
+// that of this thread's row, in the low byte.
+template <class SoftOf>
 __device__ __forceinline__ void WriteSoft(const DecodeIo& io, const DecodeShape& shape,
-                                          const uint32_t* app, uint32_t stride, uint32_t columns,
-                                          const uint32_t* state) {
+                                          const uint32_t* state, const SoftOf& soft_of) {
   const uint32_t pair = threadIdx.x / shape.zc;
   const uint32_t row = threadIdx.x - pair * shape.zc;
   const uint32_t first_block = (blockIdx.x * shape.pairs + pair) * 2;
@@ -206,9 +206,9 @@ __device__ __forceinline__ void WriteSoft(const DecodeIo& io, const DecodeShape&
     const uint32_t offset = io.blocks[first_block + half].soft_offset;
     if (offset == kNoSoft) continue;
     int8_t* soft = io.soft + offset + row;
-    for (uint32_t column = 0; column < columns; ++column) {
-      const uint32_t value = ToSoft(app[column * stride + threadIdx.x]);
-      soft[column * shape.zc] = static_cast<int8_t>(value >> (16 * half));
+#pragma unroll 4
+    for (uint32_t column = 0; column < shape.columns; ++column) {
+      soft[column * shape.zc] = static_cast<int8_t>(soft_of(column, half));
     }
   }
 }

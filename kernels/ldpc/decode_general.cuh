@@ -5,7 +5,8 @@
 // each, then goes on to the next ones. Of each code word there are
 //   app       [columns][zc]
 //   messages  [edges][zc]
-// each of them in shared memory or in the block's slot of the workspace.
+// each of them in shared memory or in the block's slot of the workspace. A row's values are in
+// registers: its degree is rounded up to one that the compiler knows.
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_GENERAL_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_GENERAL_CUH_
 
@@ -47,21 +48,21 @@ struct IntegerArithmetic {
                                   uint32_t bit) {
     return LoadChannel(p.shape, block, block.llr, bit);
   }
-  __device__ static void CheckRule(const GeneralParameters& p, int degree, const Value* q,
-                                   Value* r) {
+  // put(e, message) for each edge of a check.
+  template <int kMost, class Put>
+  __device__ __forceinline__ static void CheckRule(const GeneralParameters& p, int degree,
+                                                   const Value (&q)[kMost], const Put& put) {
     int least = p.engine.magnitude_limit;
     int second = least;
     int place = -1;
     int signs = 0;
-    for (int e = 0; e < degree; ++e) {
+#pragma unroll
+    for (int e = 0; e < kMost; ++e) {
+      if (e >= degree) break;
       const int magnitude = abs(q[e]);
-      if (magnitude < least) {
-        second = least;
-        least = magnitude;
-        place = e;
-      } else {
-        second = min(second, magnitude);
-      }
+      second = min(second, max(least, magnitude));
+      if (magnitude < least) place = e;
+      least = min(least, magnitude);
       signs ^= q[e];
     }
     const bool heavy = degree >= kHeavyDegree;
@@ -69,9 +70,11 @@ struct IntegerArithmetic {
     const int offset = heavy ? p.engine.offset : 0;
     const int scaled_least = ScaleMagnitude(least, factor, offset);
     const int scaled_second = ScaleMagnitude(second, factor, offset);
-    for (int e = 0; e < degree; ++e) {
+#pragma unroll
+    for (int e = 0; e < kMost; ++e) {
+      if (e >= degree) break;
       const int magnitude = e == place ? scaled_second : scaled_least;
-      r[e] = (signs ^ q[e]) < 0 ? -magnitude : magnitude;
+      put(e, (signs ^ q[e]) < 0 ? -magnitude : magnitude);
     }
   }
   __device__ static int ToSoft(const GeneralParameters&, Value app) {
@@ -102,23 +105,31 @@ struct SumProductArithmetic {
     }
   };
   __device__ static Odds ToOdds(float q) { return {__expf(-fminf(fabsf(q), kSumProductLimit)), 1}; }
-  __device__ static void CheckRule(const GeneralParameters&, int degree, const Value* q, Value* r) {
-    Odds before[kMaxRowDegree];
+  template <int kMost, class Put>
+  __device__ __forceinline__ static void CheckRule(const GeneralParameters&, int degree,
+                                                   const Value (&q)[kMost], const Put& put) {
+    Odds of[kMost];
+    Odds before[kMost];
     Odds forward;
     uint32_t signs = 0;
-    for (int e = 0; e < degree; ++e) {
+#pragma unroll
+    for (int e = 0; e < kMost; ++e) {
+      if (e >= degree) break;
+      of[e] = ToOdds(q[e]);
       before[e] = forward;
-      forward = forward.And(ToOdds(q[e]));
+      forward = forward.And(of[e]);
       signs ^= __float_as_uint(q[e]);
     }
     Odds backward;
-    for (int e = degree - 1; e >= 0; --e) {
+#pragma unroll
+    for (int e = kMost - 1; e >= 0; --e) {
+      if (e >= degree) continue;
       const Odds others = before[e].And(backward);
       const float magnitude = -__logf(others.numerator / others.denominator);
       const uint32_t sign = (signs ^ __float_as_uint(q[e])) & 0x80000000;
-      r[e] =
-          __uint_as_float(__float_as_uint(fminf(fmaxf(magnitude, 0.0f), kSumProductLimit)) | sign);
-      backward = backward.And(ToOdds(q[e]));
+      put(e,
+          __uint_as_float(__float_as_uint(fminf(fmaxf(magnitude, 0.0f), kSumProductLimit)) | sign));
+      backward = backward.And(of[e]);
     }
   }
   __device__ static int ToSoft(const GeneralParameters& p, Value app) {
@@ -194,23 +205,30 @@ class GeneralDecoder {
     return at < p_.shape.zc ? at : at - p_.shape.zc;
   }
 
-  __device__ void UpdateRow(uint32_t row) {
+  __device__ __forceinline__ void UpdateRow(uint32_t row) {
+    const int degree = p_.row_begin[row + 1] - p_.row_begin[row];
+    UpdateRowOf<5, 7, 10, 15, 20, kMaxRowDegree>(row, degree);
+  }
+  // With registers for the least of kMost, kOthers that is enough.
+  template <int kMost, int... kOthers>
+  __device__ __forceinline__ void UpdateRowOf(uint32_t row, int degree) {
+    if constexpr (sizeof...(kOthers) > 0) {
+      if (degree > kMost) return UpdateRowOf<kOthers...>(row, degree);
+    }
     const uint32_t begin = p_.row_begin[row];
-    const int degree = p_.row_begin[row + 1] - begin;
-    Value q[kMaxRowDegree];
-    Value r[kMaxRowDegree];
-    for (int e = 0; e < degree; ++e) {
+    uint32_t at[kMost];
+    Value q[kMost];
+#pragma unroll
+    for (int e = 0; e < kMost; ++e) {
+      if (e >= degree) break;
       const GeneralEdge edge = p_.edge[begin + e];
-      q[e] = app_[edge.column * p_.shape.zc + Rotated(edge.shift)] -
-             messages_[(begin + e) * p_.shape.zc + row_];
+      at[e] = edge.column * p_.shape.zc + Rotated(edge.shift);
+      q[e] = app_[at[e]] - messages_[(begin + e) * p_.shape.zc + row_];
     }
-    Arithmetic::CheckRule(p_, degree, q, r);
-    for (int e = 0; e < degree; ++e) {
-      messages_[(begin + e) * p_.shape.zc + row_] = static_cast<Message>(r[e]);
-      if (p_.flooding) continue;
-      const GeneralEdge edge = p_.edge[begin + e];
-      app_[edge.column * p_.shape.zc + Rotated(edge.shift)] = static_cast<App>(q[e] + r[e]);
-    }
+    Arithmetic::CheckRule(p_, degree, q, [&](int e, Value r) {
+      messages_[(begin + e) * p_.shape.zc + row_] = static_cast<Message>(r);
+      if (!p_.flooding) app_[at[e]] = static_cast<App>(q[e] + r);
+    });
   }
 
   // app of this thread's bit of a column: its check in a block of shift s is row - s, modulo zc.
@@ -288,7 +306,7 @@ class GeneralDecoder {
 };
 
 template <class Arithmetic>
-__global__ void __launch_bounds__(kMaxZc)
+__global__ void __launch_bounds__(kMaxZc, 1)
     DecodeGeneralKernel(const __grid_constant__ GeneralParameters parameters) {
   extern __shared__ __align__(16) char shared_bytes[];
   GeneralDecoder<Arithmetic> decoder(parameters, shared_bytes);

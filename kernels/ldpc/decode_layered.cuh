@@ -172,7 +172,9 @@ class LayeredDecoder {
 
   __device__ __forceinline__ void Write() const {
     WriteBits(p_.io, p_.shape, app_, threads_, progress_.state);
-    WriteSoft(p_.io, p_.shape, app_, threads_, p_.shape.columns, progress_.state);
+    WriteSoft(p_.io, p_.shape, progress_.state, [&](uint32_t column, uint32_t half) {
+      return ToSoft(app_[column * threads_ + threadIdx.x]) >> (16 * half);
+    });
   }
 
   const LayeredParameters& p_;

@@ -11,6 +11,8 @@
 //              ch of extension columns   [rows - 4][384] words; their app is ch + one message, and
 //                                        q = ch always: it is never stored
 //              messages, what is left    [words][384]; before them, the LLRs as they arrive
+//              soft values of the extension columns, if wanted   [rows - 4][384][2] bytes: they are
+//                                        known when their row is decoded and never again
 //   registers  messages, kRegisterWords of each thread
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
@@ -62,7 +64,8 @@ class NrDecoder {
   // zc = 2 has the most code words, kStride of them, and so the most cut words.
   static constexpr int kStaged =
       kStride * StagedLlr::Words(2 * (Graph::kCoreColumns + kExtensions));
-  static constexpr int kProgressBegin = kMessagesBegin + std::max(kShareds * kStride, kStaged);
+  static constexpr int kSoftBegin = kMessagesBegin + std::max(kShareds * kStride, kStaged);
+  static constexpr int kProgressBegin = kSoftBegin + (kSoft ? kExtensions * kStride / 2 : 0);
   static constexpr int SharedWords(int pairs) {
     return kProgressBegin + (3 + (kCrc ? static_cast<int>(CrcStop::kWordsPerPair) : 0)) * pairs;
   }
@@ -72,6 +75,7 @@ class NrDecoder {
         app_(shared),
         channel_(shared + kChannelBegin + threadIdx.x),
         messages_(shared + kMessagesBegin + threadIdx.x),
+        soft_(reinterpret_cast<uint16_t*>(shared + kSoftBegin) + threadIdx.x),
         progress_{shared + kProgressBegin, shared + kProgressBegin + 2 * p.shape.pairs} {
     minus_zc4_ = p.minus_zc4;
     pair_ = kSidewise ? threadIdx.x / p.shape.zc : 0;
@@ -87,7 +91,7 @@ class NrDecoder {
     Load();
     for (uint32_t iteration = 1;; ++iteration) {
       settle_ = p_.shape.early_termination || iteration == p_.shape.max_iterations;
-      if (settle_ || kSoft) Unroll<kTracks>([&](auto i) { track_[i] = 0; });
+      if (settle_) Unroll<kTracks>([&](auto i) { track_[i] = 0; });
       row4_ = Opaque(row4_);  // addresses are made anew: there are no registers to keep them
       __syncthreads();
       Group<0> first;
@@ -223,7 +227,7 @@ class NrDecoder {
         }
       });
       if constexpr (kRow >= Graph::kDenseRows) {
-        if (settle_ || kSoft) {
+        if (settle_) {
           TrackExtension<kRow>(BoxPlus(forward, p_.limit), g.app[kEdge + kDegree]);
         }
       }
@@ -237,19 +241,9 @@ class NrDecoder {
     const uint32_t r = Add2(Message<kRow>(x), kHalfMinus1152);
     const uint32_t app = Fma2(r, kHalfTwoToMinus9, channel);
     track_[(kRow - Graph::kDenseRows) / 16] |= app >> (15 - kBit) & Both(1 << kBit);
-    if constexpr (kSoft) WriteExtensionSoft(Graph::kCoreColumns + kRow - Graph::kDenseRows, app);
-  }
-
-  // The soft value of an extension column is known now and never again: written in each iteration
-  // of a running code word, so that the last one stays.
-  __device__ __noinline__ void WriteExtensionSoft(uint32_t column, uint32_t app) const {
-    const uint32_t value = ToSoft(Add2(app, kHalfMinusQuarter ^ kSigns));
-    for (uint32_t half = 0; half < 2; ++half) {
-      if (progress_.state[2 * pair_ + half] != kRunning) continue;
-      const DecodeBlock& block = p_.io.blocks[(blockIdx.x * p_.shape.pairs + pair_) * 2 + half];
-      if (block.soft_offset == kNoSoft) continue;
-      p_.io.soft[block.soft_offset + column * p_.shape.zc + row4_ / 4] =
-          static_cast<int8_t>(value >> (16 * half));
+    if constexpr (kSoft) {
+      soft_[(kRow - Graph::kDenseRows) * kStride] = static_cast<uint16_t>(
+          __byte_perm(ToSoft(Add2(app, kHalfMinusQuarter ^ kSigns)), 0, 0x4420));
     }
   }
 
@@ -318,7 +312,11 @@ class NrDecoder {
   __device__ __forceinline__ void Write() {
     WriteBits(p_.io, p_.shape, app_, kStride, progress_.state);
     if constexpr (kSoft) {
-      WriteSoft(p_.io, p_.shape, app_, kStride, Graph::kCoreColumns, progress_.state);
+      WriteSoft(p_.io, p_.shape, progress_.state, [&](uint32_t column, uint32_t half) {
+        return column < Graph::kCoreColumns
+                   ? ToSoft(app_[column * kStride + threadIdx.x]) >> (16 * half)
+                   : uint32_t{soft_[(column - Graph::kCoreColumns) * kStride]} >> (8 * half);
+      });
     }
   }
 
@@ -326,6 +324,7 @@ class NrDecoder {
   uint32_t* app_;
   uint32_t* channel_;   // this thread's own, words kStride apart
   uint32_t* messages_;  // likewise
+  uint16_t* soft_;      // likewise: of a pair's code words, the first in the low byte
   Progress progress_;
   uint32_t minus_zc4_;
   uint32_t pair_;

@@ -56,6 +56,7 @@ struct NrVariant {
   }
   static constexpr int kMostPairs = Graph::kMaxZc / 2;  // zc = 2 has the most
   static_assert(kBlocks * (SharedBytes<device::NrExtra::kCrc>(kMostPairs) + 1024) <= 228 * 1024);
+  static_assert(kBlocks * (SharedBytes<device::NrExtra::kSoft>(kMostPairs) + 1024) <= 228 * 1024);
 
   static bool Takes(const Code& code) { return code.rows() <= kMaxRows; }
 

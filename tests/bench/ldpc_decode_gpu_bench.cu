@@ -47,6 +47,18 @@ cuda::DeviceBuffer<T> ToDevice(const std::vector<T>& host, size_t slack = 0) {
   return buffer;
 }
 
+// What is off the default path.
+enum class Form {
+  kDefault,
+  kCrc,  // looked at after every iteration, in vain: the words have none
+  kSoft,
+  kFlooding,
+  kSumProduct,
+  kBitFlipping,
+};
+constexpr const char* kFormNames[] = {"",         "CRC",         "soft output",
+                                      "flooding", "sum-product", "bit flipping"};
+
 struct Case {
   std::string name;
   CodePtr code;
@@ -54,8 +66,7 @@ struct Case {
   int num_blocks;
   bool early_termination;
   const char* peer;  // open cuPHY
-  // Looked at after every iteration, in vain: the words have none.
-  bool looks_at_crc = false;
+  Form form = Form::kDefault;
   std::string along = "";  // which parameter of the report's row is a figure's x axis
 };
 
@@ -67,9 +78,12 @@ void EmitRow(const Case& test, double iterations, const bench::Times& times) {
     parameters.emplace_back("zc", std::to_string(test.code->zc()));
   } else {
     if (test.along.empty()) {
-      parameters.emplace_back("stop", test.looks_at_crc        ? "CRC"
+      parameters.emplace_back("stop", test.form == Form::kCrc  ? "CRC"
                                       : test.early_termination ? "parity"
                                                                : "fixed");
+      if (test.form > Form::kCrc) {
+        parameters.emplace_back("form", kFormNames[static_cast<int>(test.form)]);
+      }
     }
     parameters.emplace_back("blocks", std::to_string(test.num_blocks));
   }
@@ -82,7 +96,12 @@ void Run(const Case& test, cudaStream_t stream) {
   const Code& code = *test.code;
   ldpc::DecodeParameters parameters;
   parameters.early_termination = test.early_termination;
-  if (test.looks_at_crc) parameters.stop_crc = Crc::kCrc24B;
+  if (test.form == Form::kCrc) parameters.stop_crc = Crc::kCrc24B;
+  if (test.form == Form::kFlooding) parameters.schedule = ldpc::Schedule::kFlooding;
+  if (test.form == Form::kSumProduct) parameters.algorithm = ldpc::Algorithm::kSumProduct;
+  if (test.form == Form::kBitFlipping) parameters.algorithm = ldpc::Algorithm::kBitFlipping;
+  const size_t soft_bytes =
+      test.form == Form::kSoft ? (static_cast<size_t>(code.n()) + 3) / 4 * 4 : 0;
   testing::Random random(1);
   const double variance = testing::NoiseVariance(test.ebn0_db, testing::SentRate(code));
   const auto num_sent = static_cast<size_t>(code.num_sent());
@@ -90,14 +109,17 @@ void Run(const Case& test, cudaStream_t stream) {
   const size_t stride = (bytes + 3) / 4 * 4;
   std::vector<std::vector<int8_t>> words;
   std::vector<std::vector<uint8_t>> expected;
+  std::vector<std::vector<int8_t>> expected_soft;
   std::vector<ldpc::DecodeResult> expected_results;
   for (int i = 0; i < kWords; ++i) {
     const std::vector<uint8_t> word = testing::RandomWord(code, 0, random);
     words.push_back(testing::QuantiseLlr(
         testing::SendOverAwgn(testing::SentBits(code, word), variance, random)));
     expected.emplace_back(bytes);
-    expected_results.push_back(
-        ldpc::DecodeOnCpu(code, parameters, 0, words.back(), absl::MakeSpan(expected.back()), {}));
+    expected_soft.emplace_back(soft_bytes == 0 ? 0 : static_cast<size_t>(code.n()));
+    expected_results.push_back(ldpc::DecodeOnCpu(code, parameters, 0, words.back(),
+                                                 absl::MakeSpan(expected.back()),
+                                                 absl::MakeSpan(expected_soft.back())));
   }
   const auto count = static_cast<size_t>(test.num_blocks);
   std::vector<int8_t> llr;
@@ -105,7 +127,7 @@ void Run(const Case& test, cudaStream_t stream) {
   for (size_t i = 0; i < count; ++i) {
     blocks[i].llr_count = static_cast<uint32_t>(num_sent);
     blocks[i].bits_offset = static_cast<uint32_t>(i * stride);
-    blocks[i].soft_offset = ldpc::kNoSoft;
+    blocks[i].soft_offset = soft_bytes == 0 ? ldpc::kNoSoft : static_cast<uint32_t>(i * soft_bytes);
     blocks[i].result_index = static_cast<uint32_t>(i);
     llr.insert(llr.end(), words[i % kWords].begin(), words[i % kWords].end());
   }
@@ -113,6 +135,9 @@ void Run(const Case& test, cudaStream_t stream) {
   for (size_t i = 0; i < count; ++i) blocks[i].llr = device_llr.data() + i * num_sent;
   const auto device_blocks = ToDevice(blocks);
   const auto device_bits = ToDevice(std::vector<uint8_t>(count * stride, 0xa5));
+  const auto device_soft = ToDevice(std::vector<int8_t>(count * soft_bytes + 1, 77));
+  const auto device_workspace = ToDevice(
+      std::vector<uint8_t>(static_cast<size_t>(DecodeWorkspaceBytes(code, parameters)) + 1));
   const auto device_results = Value(cuda::CreateDeviceBuffer<ldpc::DecodeResult>(count));
   ldpc::DecodeBatch batch;
   batch.code = &code;
@@ -121,6 +146,8 @@ void Run(const Case& test, cudaStream_t stream) {
   batch.num_blocks = test.num_blocks;
   batch.bits = device_bits.data();
   batch.results = device_results.data();
+  batch.soft = soft_bytes > 0 ? device_soft.data() : nullptr;
+  batch.workspace = device_workspace.data();
   const auto launch = [&] {
     const absl::Status status = ldpc::LaunchDecode(batch, stream);
     Check(status.ok(), status.ToString().c_str());
@@ -129,8 +156,11 @@ void Run(const Case& test, cudaStream_t stream) {
   launch();
   Check(cudaStreamSynchronize(stream) == cudaSuccess, "decode");
   std::vector<uint8_t> bits(count * stride);
+  std::vector<int8_t> soft(count * soft_bytes);
   std::vector<ldpc::DecodeResult> results(count);
   Check(cudaMemcpy(bits.data(), device_bits.data(), bits.size(), cudaMemcpyDeviceToHost) ==
+                cudaSuccess &&
+            cudaMemcpy(soft.data(), device_soft.data(), soft.size(), cudaMemcpyDeviceToHost) ==
                 cudaSuccess &&
             cudaMemcpy(results.data(), device_results.data(), count * sizeof(ldpc::DecodeResult),
                        cudaMemcpyDeviceToHost) == cudaSuccess,
@@ -143,6 +173,9 @@ void Run(const Case& test, cudaStream_t stream) {
     Check(results[i].iterations == expected_results[w].iterations &&
               results[i].parity_ok == expected_results[w].parity_ok,
           "results differ from CPU");
+    Check(soft_bytes == 0 || std::memcmp(&soft[i * soft_bytes], expected_soft[w].data(),
+                                         expected_soft[w].size()) == 0,
+          "soft values differ from CPU");
     iterations += results[i].iterations;
     undecoded += results[i].parity_ok == 0;
   }
@@ -172,14 +205,15 @@ void Run(const Case& test, cudaStream_t stream) {
 void RunSizes(cudaStream_t stream) {
   for (const auto& [name, code] : ldpc::CodesOfEverySize()) {
     const int blocks = std::min(1320 * 384 / code->zc(), 1 << 16);
-    Run({name, code, ldpc::EasyEbn0(*code), blocks, false, "", false, "zc"}, stream);
+    Run({name, code, ldpc::EasyEbn0(*code), blocks, false, "", Form::kDefault, "zc"}, stream);
   }
 }
 
 void RunBatches(cudaStream_t stream) {
   for (const CodePtr& code : ldpc::CodesOfBatches()) {
     for (int blocks = 1; blocks <= 8192; blocks *= 2) {
-      Run({code->name(), code, ldpc::EasyEbn0(*code), blocks, false, "", false, "blocks"}, stream);
+      Run({code->name(), code, ldpc::EasyEbn0(*code), blocks, false, "", Form::kDefault, "blocks"},
+          stream);
     }
   }
 }
@@ -222,14 +256,24 @@ int main(int argc, char** argv) {
       {"802.16e 1/2 (2304, 1152)", wimax, 2.7, 26400, false, ""},
       {"NR BG1 Zc=384 46 rows, ET", nr(1, 384, 46), 1.8, 1, true, "not offered"},
       {"NR BG1 Zc=384 46 rows, ET", nr(1, 384, 46), 1.8, 5280, true, "not offered"},
-      {"NR BG1 Zc=384 46 rows, ET, CRC", nr(1, 384, 46), 1.8, 1, true, "", true},
-      {"NR BG1 Zc=384 46 rows, ET, CRC", nr(1, 384, 46), 1.8, 5280, true, "", true},
+      {"NR BG1 Zc=384 46 rows, ET, CRC", nr(1, 384, 46), 1.8, 1, true, "", Form::kCrc},
+      {"NR BG1 Zc=384 46 rows, ET, CRC", nr(1, 384, 46), 1.8, 5280, true, "", Form::kCrc},
       {"NR BG1 Zc=384 4 rows, ET", nr(1, 384, 4), 5.0, 1, true, ""},
       {"NR BG1 Zc=384 4 rows, ET", nr(1, 384, 4), 5.0, 5280, true, ""},
-      {"NR BG1 Zc=384 4 rows, ET, CRC", nr(1, 384, 4), 5.0, 5280, true, "", true},
+      {"NR BG1 Zc=384 4 rows, ET, CRC", nr(1, 384, 4), 5.0, 5280, true, "", Form::kCrc},
       {"NR BG2 Zc=30 42 rows, ET", nr(2, 30, 42), 1.8, 5280, true, ""},
-      {"NR BG2 Zc=30 42 rows, ET, CRC", nr(2, 30, 42), 1.8, 5280, true, "", true},
+      {"NR BG2 Zc=30 42 rows, ET, CRC", nr(2, 30, 42), 1.8, 5280, true, "", Form::kCrc},
       {"802.16e 1/2 (2304, 1152), ET", wimax, 2.7, 26400, true, ""},
+      {"NR BG1 Zc=384 46 rows, soft", nr(1, 384, 46), 1.8, 5280, false, "", Form::kSoft},
+      {"NR BG1 Zc=384 4 rows, soft", nr(1, 384, 4), 5.0, 5280, false, "", Form::kSoft},
+      {"NR BG2 Zc=384 42 rows, soft", nr(2, 384, 42), 1.8, 5280, false, "", Form::kSoft},
+      {"NR BG1 Zc=384 46 rows, ET, soft", nr(1, 384, 46), 1.8, 5280, true, "", Form::kSoft},
+      {"802.16e 1/2 (2304, 1152), soft", wimax, 2.7, 26400, false, "", Form::kSoft},
+      {"NR BG1 Zc=384 46 rows, flooding", nr(1, 384, 46), 2.6, 264, false, "", Form::kFlooding},
+      {"802.16e 1/2, flooding", wimax, 3.5, 2640, false, "", Form::kFlooding},
+      {"NR BG1 Zc=384 46, sum-product", nr(1, 384, 46), 1.8, 264, false, "", Form::kSumProduct},
+      {"802.16e 1/2, sum-product", wimax, 2.7, 2640, false, "", Form::kSumProduct},
+      {"NR BG1 Zc=384 46, bit flipping", nr(1, 384, 46), 9.0, 5280, false, "", Form::kBitFlipping},
   };
   if (parts.Has("table")) {
     for (const Case& test : cases) Run(test, stream.get());
