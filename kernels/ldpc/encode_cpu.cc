@@ -3,6 +3,7 @@
 // Bits are packed 64 to a word, bit 0 of a group in the most significant bit of its first word;
 // groups are cyclically extended, so that a rotated vector is two unaligned loads, one word apart,
 // and a pair of shifts (encode_math.h draws the same for 32-bit words).
+#define HWY_WANT_AVX3_DL  // has a shift over two words
 #include "kernels/base/simd_targets.h"
 #include "kernels/ldpc/encode.h"
 
@@ -162,12 +163,17 @@ HWY_INLINE void LoadGroup(const uint8_t* bytes, int position, int zc, uint64_t* 
 HWY_INLINE V Rotated(const uint64_t* groups, uint32_t position) {
   const D d;
   const uint64_t* at = groups + position / 64;
+#if HWY_TARGET == HWY_AVX3_DL
+  const __m512i by = _mm512_set1_epi32(static_cast<int>(position));  // counts modulo 64
+  return V{_mm512_shldv_epi64(hn::LoadU(d, at).raw, hn::LoadU(d, at + 1).raw, by)};
+#else
   const uint64_t by = position % 64;
   const V high = hn::LoadU(d, at) << hn::Set(d, by);
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   return hn::Or(high, hn::LoadU(d, at + 1) >> hn::Set(d, 64 - by));  // A shift by 64 gives zero.
 #else
   return hn::Or(high, hn::ShiftRight<1>(hn::LoadU(d, at + 1)) >> hn::Set(d, 63 - by));
+#endif
 #endif
 }
 

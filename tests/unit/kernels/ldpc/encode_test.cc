@@ -1,4 +1,5 @@
 // EncodeOnCpu against known answers, the reference and the definition.
+#define HWY_WANT_AVX3_DL  // as encode_cpu.cc has
 #include "kernels/ldpc/encode.h"
 
 #include <algorithm>
