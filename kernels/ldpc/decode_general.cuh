@@ -184,16 +184,14 @@ class GeneralDecoder {
     }
     __syncthreads();
     for (uint32_t iteration = 1;; ++iteration) {
+      for (uint32_t r = 0; r < p_.shape.rows; ++r) {
+        UpdateRow(r);
+        if (!p_.flooding) __syncthreads();
+      }
       if (p_.flooding) {
-        for (uint32_t r = 0; r < p_.shape.rows; ++r) UpdateRow(r);
         __syncthreads();
         for (uint32_t c = 0; c < p_.shape.columns; ++c) UpdateColumn(c, block);
         __syncthreads();
-      } else {
-        for (uint32_t r = 0; r < p_.shape.rows; ++r) {
-          UpdateRow(r);
-          __syncthreads();
-        }
       }
       const bool last = iteration == p_.shape.max_iterations;
       if ((p_.shape.early_termination || last) && Settle(block, iteration, last)) return;

@@ -40,6 +40,10 @@ struct DecodeBatch {
   // Scratch for codes whose messages do not fit on the chip; DecodeWorkspaceBytes() of it. May be
   // null where that is 0. Not shared between launches that may run at the same time.
   void* workspace = nullptr;
+  // About how many launches share the device, with this one: few blocks that find room beside them
+  // are decoded by kernels that are done sooner, but take more of it altogether. Results are the
+  // same.
+  int sharers = 1;
 };
 
 // Scratch that a launch of `code` with `parameters` needs: 0 for all codes of the standards under

@@ -23,7 +23,7 @@ struct DeviceLimits {
 // Of the current device. Cheap: no call waits for the device.
 absl::StatusOr<DeviceLimits> QueryDeviceLimits();
 
-// Decoding takes code words in pairs. How many pairs to put side by side into a thread block of at
+// All but the narrow kernels take code words in pairs. How many pairs to put side by side into a thread block of at
 // most `max_threads`: as many as fit, but no more than leave every multiprocessor something to do.
 inline int PairsPerBlock(int zc, int num_pairs, int max_threads, const DeviceLimits& limits) {
   const int fit = std::max(1, max_threads / zc);

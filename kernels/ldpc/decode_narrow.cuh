@@ -34,7 +34,8 @@
 
 namespace baseband::ldpc::device {
 
-// Barriers among some of a block's warps; barrier 0 is __syncthreads'.
+// Barriers among some of a block's warps; barrier 0 is __syncthreads'. Aligned: all threads of a
+// warp come together, though not all warps to the same instruction.
 __device__ __forceinline__ void WaitAtBarrier(uint32_t barrier, uint32_t threads) {
   asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
@@ -136,13 +137,6 @@ class NarrowDecoder {
     }
   }
 
-  // A check's y: 128 + r for x.
-  __device__ __forceinline__ uint32_t Message(uint32_t x, bool is_heavy) const {
-    if (!is_heavy) return Fma2(x, w_.p.factor, W::k128);
-    return Fma2(BoxPlus(x, W::kUnit), w_.p.heavy.minus_512_offsets,
-                Fma2(x, w_.p.heavy.factor, W::k128));
-  }
-
   // decode_narrow_schedule.cuh says who waits for what.
   template <int kRow>
   __device__ __forceinline__ void WaitForHurried() const {
@@ -207,7 +201,8 @@ class NarrowDecoder {
     RunRow<kRow>(front);
   }
 
-  // Row kRow and all of its team that follow.
+  // Row kRow and all of its team that follow. narrow_schedule_test.cc does its reads, writes and
+  // barriers in the same order: to be changed together.
   template <int kRow>
   __device__ __forceinline__ void RunRow(Front<kRow>& f) {
     constexpr int kDegree = S::template kDegree<kRow>;
@@ -257,7 +252,8 @@ class NarrowDecoder {
     const auto check = [&](auto i) {
       const uint32_t x = i == kDegree - 1 ? forward[i] : BoxPlus(forward[i], backward);
       backward = i == kDegree - 1 ? q[i] : BoxPlus(backward, q[i]);
-      y[i] = Message(x, kHasHeavy && Graph::kDegree[kRow] >= kHeavyDegree);
+      constexpr bool kIsHeavy = kHasHeavy && Graph::kDegree[kRow] >= kHeavyDegree;
+      y[i] = kIsHeavy ? w_.p.heavy.Of(x) : w_.p.light.WithoutOffset(x);
     };
     const auto put = [&](auto i) {
       w_.Slot(L::template kColumn<S::template kEdge<kRow, i>>,

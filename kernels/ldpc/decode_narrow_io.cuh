@@ -212,8 +212,7 @@ class NarrowIo {
         const uint32_t r = min(first + 2 * i, w_.Rows() - 1);
         const bool is_heavy = (__funnelshift_rc(w_.p.heavy_rows, 0, r) & 1) != 0;
         const uint32_t x = BoxPlus(w_.Total(r - Graph::kDenseRows), w_.p.limit);
-        const uint32_t y = Fma2(BoxPlus(x, W::kUnit), is_heavy ? w_.p.heavy.minus_512_offsets : 0,
-                                Fma2(x, is_heavy ? w_.p.heavy.factor : w_.p.factor, W::k128));
+        const uint32_t y = is_heavy ? w_.p.heavy.Of(x) : w_.p.light.Of(x);
         app[i] = Add2(w_.Channel(r - Graph::kDenseRows), Fma2(y, W::kTwoTo10, W::kMinus128));
       });
       Unroll<kAtOnce>([&](auto i) {

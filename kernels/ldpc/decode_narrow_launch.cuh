@@ -14,18 +14,27 @@
 
 namespace baseband::ldpc {
 
+// Entries of NarrowParameters::check.
+template <class Graph>
+constexpr int NarrowChecks() {
+  int fours = 0;
+  for (int r = 0; r < Graph::kRows; ++r) fours += (device::Layout<Graph>::CoreDegree(r) + 3) / 4;
+  return fours;
+}
+
 // Of a code with the first rows of Graph; zc is even.
 template <class Graph>
 device::NarrowParameters MakeNarrowParameters(const DecodeBatch& batch, const Engine& engine) {
   using Schedule = device::NarrowSchedule<Graph>;
   static_assert(Schedule::FirstLightRow() <= 32);  // see heavy_rows
+  static_assert(NarrowChecks<Graph>() <= device::kNarrowMaxChecks);
   const Code& code = *batch.code;
   device::NarrowParameters p{};
   p.io = MakeIo(batch);
   p.shape = MakeShape(batch, engine, 1);
   p.heavy.factor = HalvesOf(std::ldexp(static_cast<float>(engine.heavy_factor), -21));
-  p.heavy.minus_512_offsets = HalvesOf(std::ldexp(static_cast<float>(-engine.offset), -10));
-  p.factor = HalvesOf(std::ldexp(static_cast<float>(engine.factor), -21));
+  p.heavy.offset = HalvesOf(std::ldexp(static_cast<float>(-engine.offset), -10));
+  p.light.factor = HalvesOf(std::ldexp(static_cast<float>(engine.factor), -21));
   p.limit = HalvesOf(std::ldexp(static_cast<float>(engine.magnitude_limit), -14));
   p.half = p.shape.zc / 2;
   p.half4 = 4 * p.half;

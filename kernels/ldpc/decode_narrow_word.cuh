@@ -34,11 +34,27 @@ inline constexpr int kNarrowMaxChecks = 100;
 inline constexpr int kNarrowBitsStride = 26;  // words of a column in `bits`
 inline constexpr int kNarrowZeroBits = kNarrowMaxColumns * kNarrowBitsStride * 32;
 
+// What makes a message of a check's x: numbers in both halves.
+struct NarrowScale {
+  uint32_t factor;  // * 2^-21
+  uint32_t offset;  // * -2^-10
+
+  // A check's y: 128 + r.
+  __device__ __forceinline__ uint32_t Of(uint32_t x) const {
+    constexpr uint32_t kUnit = Both(0x0400);  // 2^-14
+    return Fma2(BoxPlus(x, kUnit), offset, WithoutOffset(x));
+  }
+  __device__ __forceinline__ uint32_t WithoutOffset(uint32_t x) const {
+    constexpr uint32_t k128 = Both(0x0080);  // 128 * 2^-24
+    return Fma2(x, factor, k128);
+  }
+};
+
 struct NarrowParameters {
   DecodeIo io;
   DecodeShape shape;
-  HeavyScale heavy;                        // of the arithmetic of above
-  uint32_t factor;                         // factor * 2^-21 as halves
+  NarrowScale heavy;
+  NarrowScale light;                       // has no offset
   uint32_t limit;                          // magnitude limit * 2^-14 as halves
   uint32_t half;                           // zc / 2
   uint32_t half4;                          // 4 * half
@@ -73,7 +89,6 @@ struct NarrowWord {
   static constexpr uint32_t kMinusTwoTo10 = Both(0xe400);
   static constexpr uint32_t k128 = Both(0x0080);       // 128 * 2^-24
   static constexpr uint32_t kMinus128 = Both(0xa000);  // -128 * 2^-14
-  static constexpr uint32_t kUnit = Both(0x0400);      // 2^-14
   static constexpr int32_t k128High = 0x20000000;      // 128 * 2^-14 in the high half
 
   // Shared memory, in words.

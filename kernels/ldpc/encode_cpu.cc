@@ -163,7 +163,7 @@ HWY_INLINE void LoadGroup(const uint8_t* bytes, int position, int zc, uint64_t* 
 HWY_INLINE V Rotated(const uint64_t* groups, uint32_t position) {
   const D d;
   const uint64_t* at = groups + position / 64;
-#if HWY_TARGET == HWY_AVX3_DL
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
   const __m512i by = _mm512_set1_epi32(static_cast<int>(position));  // counts modulo 64
   return V{_mm512_shldv_epi64(hn::LoadU(d, at).raw, hn::LoadU(d, at + 1).raw, by)};
 #else

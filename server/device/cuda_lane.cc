@@ -147,6 +147,7 @@ absl::Status CudaLane::Enqueue(Task* task, bool has_marks) {
   // It has not read what was copied since.
   if (resident_.is_available() && lane_tables_.has_copied()) resident_.Retire();
   view_.resident = resident_.is_available() && !has_marks ? &resident_ : nullptr;
+  view_.sharers = device_->busy_lanes_.load(std::memory_order_relaxed) + (background_ ? 1 : 0);
   lane_tables_.BeginTask();
   if (has_marks) BASEBAND_RETURN_IF_ERROR(mark(0));
   BASEBAND_RETURN_IF_ERROR(task->CudaCopyIn(view_));

@@ -30,6 +30,9 @@ struct CudaLaneView {
   cuda::GatherPiece* gather_host = nullptr;  // page-locked, [max_gather_pieces]
   int max_gather_pieces = 0;
   LaneCapacity capacity;
+  // Lanes of the device that had something to do when the task was enqueued, with this one; without
+  // those for background work.
+  int sharers = 1;
   // The device's one scratch block, shared by its lanes. Kernels that use it are enqueued from
   // within `enqueue`, which the device orders after all earlier users.
   void* workspace = nullptr;

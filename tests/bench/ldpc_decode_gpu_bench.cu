@@ -67,12 +67,14 @@ struct Case {
   bool early_termination;
   const char* peer;  // open cuPHY
   Form form = Form::kDefault;
+  int streams = 1;         // that launch at the same time, the batch each
+  int sharers = 1;         // of DecodeBatch
   std::string along = "";  // which parameter of the report's row is a figure's x axis
 };
 
 // For the report.
 void EmitRow(const Case& test, double iterations, const bench::Times& times) {
-  const auto blocks = static_cast<double>(test.num_blocks);
+  const auto blocks = static_cast<double>(test.num_blocks) * test.streams;
   bench::RowParameters parameters = {{"code", test.along == "zc" ? test.name : test.code->name()}};
   if (test.along == "zc") {
     parameters.emplace_back("zc", std::to_string(test.code->zc()));
@@ -86,6 +88,10 @@ void EmitRow(const Case& test, double iterations, const bench::Times& times) {
       }
     }
     parameters.emplace_back("blocks", std::to_string(test.num_blocks));
+    if (test.streams > 1) {
+      parameters.emplace_back("streams", std::to_string(test.streams));
+      parameters.emplace_back("sharers", std::to_string(test.sharers));
+    }
   }
   const bench::Row row =
       DecodeRow("gpu", parameters, *test.code, iterations, blocks, times.median, times.spread);
@@ -148,12 +154,13 @@ void Run(const Case& test, cudaStream_t stream) {
   batch.results = device_results.data();
   batch.soft = soft_bytes > 0 ? device_soft.data() : nullptr;
   batch.workspace = device_workspace.data();
-  const auto launch = [&] {
-    const absl::Status status = ldpc::LaunchDecode(batch, stream);
+  batch.sharers = test.sharers;
+  const auto launch = [&](cudaStream_t to) {
+    const absl::Status status = ldpc::LaunchDecode(batch, to);
     Check(status.ok(), status.ToString().c_str());
   };
 
-  launch();
+  launch(stream);
   Check(cudaStreamSynchronize(stream) == cudaSuccess, "decode");
   std::vector<uint8_t> bits(count * stride);
   std::vector<int8_t> soft(count * soft_bytes);
@@ -182,10 +189,20 @@ void Run(const Case& test, cudaStream_t stream) {
 
   const auto begin = Value(cuda::Event::Create());
   const auto end = Value(cuda::Event::Create());
+  std::vector<cuda::Stream> others;  // all write the same to the same places
+  for (int i = 1; i < test.streams; ++i) others.push_back(Value(cuda::Stream::Create()));
   std::vector<double> seconds;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     cudaEventRecord(begin.get(), stream);
-    for (int i = 0; i < kLaunches; ++i) launch();
+    for (const cuda::Stream& other : others) cudaStreamWaitEvent(other.get(), begin.get());
+    for (int i = 0; i < kLaunches; ++i) {
+      launch(stream);
+      for (const cuda::Stream& other : others) launch(other.get());
+    }
+    for (const cuda::Stream& other : others) {
+      cudaEventRecord(end.get(), other.get());
+      cudaStreamWaitEvent(stream, end.get());
+    }
     cudaEventRecord(end.get(), stream);
     Check(cudaEventSynchronize(end.get()) == cudaSuccess, "cudaEventSynchronize");
     float ms = 0;
@@ -197,7 +214,8 @@ void Run(const Case& test, cudaStream_t stream) {
   EmitRow(test, iterations / test.num_blocks, bench::Times::Of(seconds));
   std::printf("%-32s %7d %5.2f %9d %10.1f %10.1f %9.2f   %s\n", test.name.c_str(), test.num_blocks,
               iterations / test.num_blocks, undecoded, median * 1e6, seconds.back() * 1e6,
-              test.num_blocks * static_cast<double>(code.k()) / median * 1e-9, test.peer);
+              test.num_blocks * test.streams * static_cast<double>(code.k()) / median * 1e-9,
+              test.peer);
   std::fflush(stdout);
 }
 
@@ -205,14 +223,31 @@ void Run(const Case& test, cudaStream_t stream) {
 void RunSizes(cudaStream_t stream) {
   for (const auto& [name, code] : ldpc::CodesOfEverySize()) {
     const int blocks = std::min(1320 * 384 / code->zc(), 1 << 16);
-    Run({name, code, ldpc::EasyEbn0(*code), blocks, false, "", Form::kDefault, "zc"}, stream);
+    Run({name, code, ldpc::EasyEbn0(*code), blocks, false, "", Form::kDefault, 1, 1, "zc"}, stream);
+  }
+}
+
+// Batches of several streams at once, where the decoder knows of each other and where not.
+void RunBeside(cudaStream_t stream) {
+  constexpr int kStreams = 4;
+  for (const int rows : {46, 4}) {
+    const CodePtr code = Value(ldpc::NrCode(1, 384, rows));
+    for (const int blocks : {25, 50, 100}) {
+      for (const int sharers : {1, kStreams}) {
+        const std::string name = code->name() + ", 4x, " + std::to_string(sharers);
+        Run({name, code, ldpc::EasyEbn0(*code), blocks, false, "", Form::kDefault, kStreams,
+             sharers},
+            stream);
+      }
+    }
   }
 }
 
 void RunBatches(cudaStream_t stream) {
   for (const CodePtr& code : ldpc::CodesOfBatches()) {
     for (int blocks = 1; blocks <= 8192; blocks *= 2) {
-      Run({code->name(), code, ldpc::EasyEbn0(*code), blocks, false, "", Form::kDefault, "blocks"},
+      Run({code->name(), code, ldpc::EasyEbn0(*code), blocks, false, "", Form::kDefault, 1, 1,
+           "blocks"},
           stream);
     }
   }
@@ -277,6 +312,7 @@ int main(int argc, char** argv) {
   };
   if (parts.Has("table")) {
     for (const Case& test : cases) Run(test, stream.get());
+    RunBeside(stream.get());
   }
   if (parts.Has("sizes")) RunSizes(stream.get());
   if (parts.Has("batches")) RunBatches(stream.get());

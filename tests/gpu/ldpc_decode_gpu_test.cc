@@ -102,7 +102,7 @@ TEST_F(LdpcDecodeGpuTest, FewBlocksEqualTheCpuForEveryNumberOfRows) {
   Random random(16);
   for (const int base_graph : {1, 2}) {
     for (int rows = 4; rows <= (base_graph == 1 ? 46 : 42); ++rows) {
-      for (const int zc : {384, 352, 104, 64, 36, 10}) {
+      for (const int zc : {384, 352, 104, 64, 36, 18}) {
         const CodePtr code = *NrCode(base_graph, zc, rows);
         ExpectEqualToCpu(*code, Iterations(10, true), RandomJobs(*code, 2, random, false));
         ExpectEqualToCpu(*code, Iterations(3, false), RandomJobs(*code, 2, random, false));
@@ -114,7 +114,7 @@ TEST_F(LdpcDecodeGpuTest, FewBlocksEqualTheCpuForEveryNumberOfRows) {
 TEST_F(LdpcDecodeGpuTest, FewBlocksOfUnsoundLlrsEqualTheCpu) {
   Random random(17);
   for (const int base_graph : {1, 2}) {
-    for (const int zc : {384, 176, 32, 2}) {
+    for (const int zc : {384, 176, 72, 16}) {
       for (const int rows : {4, 7, 0}) {
         const CodePtr code = *NrCode(base_graph, zc, rows);
         for (const int num_filler : {0, 1, code->k() / 2, code->k() - 1}) {
@@ -276,6 +276,7 @@ TEST_F(LdpcDecodeGpuTest, RefusesWhatTheHeaderSaysAndWritesNothing) {
   expect_refused("code", [](DecodeBatch& b) { b.code = nullptr; });
   expect_refused("num_blocks 0", [](DecodeBatch& b) { b.num_blocks = 0; });
   expect_refused("num_blocks 1048577", [](DecodeBatch& b) { b.num_blocks = (1 << 20) + 1; });
+  expect_refused("sharers 0", [](DecodeBatch& b) { b.sharers = 0; });
   expect_refused("max_iterations 0", [](DecodeBatch& b) { b.parameters.max_iterations = 0; });
   expect_refused("max_iterations 101", [](DecodeBatch& b) { b.parameters.max_iterations = 101; });
   expect_refused("scale_factor", [](DecodeBatch& b) { b.parameters.scaling.factor = 1.5f; });

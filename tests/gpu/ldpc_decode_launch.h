@@ -146,8 +146,11 @@ class Launch {
 };
 
 inline std::vector<Decoded> DecodeOnGpu(const Code& code, const DecodeParameters& parameters,
-                                        const std::vector<Job>& jobs, size_t first_byte = 1) {
-  return Launch(code, parameters, jobs, first_byte).Run();
+                                        const std::vector<Job>& jobs, size_t first_byte = 1,
+                                        int sharers = 1) {
+  Launch launch(code, parameters, jobs, first_byte);
+  launch.batch().sharers = sharers;
+  return launch.Run();
 }
 
 inline Decoded ExpectedOf(const Code& code, const DecodeParameters& parameters, const Job& job) {
@@ -171,10 +174,13 @@ inline std::string Describe(const Code& code, const DecodeParameters& p) {
          std::to_string(p.stop_crc.has_value() ? int(*p.stop_crc) : -1);
 }
 
+// Alone on the device, and beside so many that few blocks are decoded as many are.
 inline void ExpectEqualToCpu(const Code& code, const DecodeParameters& parameters,
                              const std::vector<Job>& jobs, size_t first_byte = 1) {
   SCOPED_TRACE(Describe(code, parameters) + ", " + std::to_string(jobs.size()) + " blocks");
   const std::vector<Decoded> decoded = DecodeOnGpu(code, parameters, jobs, first_byte);
+  constexpr int kMany = 1000;
+  EXPECT_TRUE(decoded == DecodeOnGpu(code, parameters, jobs, first_byte, kMany));
   for (size_t i = 0; i < jobs.size(); ++i) {
     const Decoded expected = ExpectedOf(code, parameters, jobs[i]);
     EXPECT_EQ(decoded[i].iterations, expected.iterations) << "block " << i;

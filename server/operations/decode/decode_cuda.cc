@@ -89,7 +89,8 @@ absl::Status DecodeBatch::CudaRun(const CudaLaneView& lane) {
     launch.blocks = descriptors + shape.begin;
     launch.num_blocks = static_cast<int>(shape.count);
     launch.bits = output;
-    // Null where nobody asks: kernels that could write them take up to three times as long.
+    launch.sharers = lane.sharers;
+    // Null where nobody asks: kernels that could write them take a tenth longer.
     if (shape.group->soft_output) launch.soft = reinterpret_cast<int8_t*>(output);
     launch.results = reinterpret_cast<ldpc::DecodeResult*>(
         (copies_results_ ? lane.output_device : lane.output_staging_host) + results_offset_);

@@ -247,6 +247,7 @@ absl::Status DecodeSharedChannelBatch::CudaRun(const CudaLaneView& lane) {
         reinterpret_cast<const ldpc::DecodeBlock*>(control + offsets_.decode_blocks) + shape.begin;
     decode.num_blocks = static_cast<int>(shape.count);
     decode.bits = output;
+    decode.sharers = lane.sharers;
     decode.results = reinterpret_cast<ldpc::DecodeResult*>(output + offsets_.decode_results);
     BASEBAND_RETURN_IF_ERROR(ldpc::LaunchDecode(decode, lane.stream));
   }
