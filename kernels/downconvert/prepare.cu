@@ -91,7 +91,6 @@ __global__ void __launch_bounds__(kBlockThreads)
     PrepareKernel(const TapTask* __restrict__ tap_tasks, uint32_t num_tap_tasks,
                   const AnchorTask* __restrict__ anchor_tasks, uint32_t num_anchor_tasks,
                   const CheckTask* __restrict__ checks, uint32_t num_checks, const Memory memory) {
-  cudaTriggerProgrammaticLaunchCompletion();  // LaunchProducts
   uint32_t block = blockIdx.x;
   if (block < num_tap_tasks) return LayTaps(tap_tasks[block], memory);
   block -= num_tap_tasks;

@@ -99,8 +99,6 @@ __global__ void __launch_bounds__(kBlockThreads,
 
   const auto* const taps = reinterpret_cast<const TapGroup<kColumns, Tap>*>(warp_taps);
 
-  cudaGridDependencySynchronize();  // from here on what other kernels have written is read
-
   Sums<kColumns> totals = {};
   uint32_t step_index = 0;
   for (uint32_t b = 0; b < walk.branch_steps; ++b) {
@@ -191,28 +189,12 @@ absl::Status LaunchProducts(const GpuPlan& plan, const Memory& memory, cudaStrea
   const auto* const tasks =
       reinterpret_cast<const ProductTask*>(memory.plan + plan.layout().products);
   const auto* const columns = reinterpret_cast<const Column*>(memory.plan + plan.layout().columns);
-  // The first may be put on the device while PrepareKernel still runs, if that and no other lies
-  // before it: of a small piece most of the time is that from one kernel's end to the next one's
-  // beginning. What PrepareKernel waited for, the plan's tables, is there.
-  bool overlaps = !plan.tap_tasks().empty() && plan.mixes().empty() && plan.studies().empty();
   for (const ProductLaunch& launch : plan.launches()) {
     const Kernel kernel =
         (plan.is_float() ? kKernels<true> : kKernels<false>)[IndexOf(launch.kind)];
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = overlaps ? 1 : 0;
-    overlaps = false;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(static_cast<unsigned>(launch.num_blocks));
-    config.blockDim = dim3(kBlockThreads);
-    config.dynamicSmemBytes = launch.shared_bytes;
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    BASEBAND_RETURN_IF_ERROR(
-        cuda::ToStatus(cudaLaunchKernelEx(&config, kernel, tasks + launch.first_task,
-                                          launch.num_tasks, columns, memory),
-                       "ProductKernel"));
+    kernel<<<static_cast<unsigned>(launch.num_blocks), kBlockThreads, launch.shared_bytes,
+             stream>>>(tasks + launch.first_task, launch.num_tasks, columns, memory);
+    BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaGetLastError(), "ProductKernel"));
   }
   return absl::OkStatus();
 }
