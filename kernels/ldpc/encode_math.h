@@ -99,17 +99,13 @@ BASEBAND_HOST_DEVICE_INLINE uint32_t ReadBits(const uint32_t* words, uint32_t po
 // 32 bits of the group of zc bits at bit `base`, from its bit `start` on, cyclically.
 BASEBAND_HOST_DEVICE_INLINE uint32_t ReadCyclic(const uint32_t* words, uint32_t base, uint32_t zc,
                                                 uint32_t start) {
-  uint32_t out = 0;
-  for (uint32_t filled = 0; filled < 32;) {
-    const uint32_t rest = zc - start;  // bits up to the group's end
-    uint32_t bits = ReadBits(words, base + start);
-    if (rest < 32) {
-      bits &= ~(0xffffffffu >> rest);
-    }
-    out |= bits >> filled;
-    filled += rest;
-    start = 0;
-  }
+  uint32_t out = ReadBits(words, base + start);
+  const uint32_t rest = zc - start;  // bits up to the group's end
+  if (rest >= 32) return out;
+  uint32_t from_begin = ReadBits(words, base);
+  if (start < 32) from_begin &= ~(0xffffffffu >> start);
+  out = (out & ~(0xffffffffu >> rest)) | from_begin >> rest;
+  for (uint32_t have = zc; have < 32; have *= 2) out |= out >> have;
   return out;
 }
 

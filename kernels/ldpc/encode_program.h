@@ -1,4 +1,4 @@
-// An EncodePlan as a straight sequence of sums, which both devices run: every sum adds rotated
+// An EncodePlan as a straight sequence of sums, as both devices run one: every sum adds rotated
 // groups of zc bits (information, or earlier sums) up to one group.
 #ifndef BASEBAND_KERNELS_LDPC_ENCODE_PROGRAM_H_
 #define BASEBAND_KERNELS_LDPC_ENCODE_PROGRAM_H_
