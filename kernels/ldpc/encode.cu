@@ -13,24 +13,36 @@
 namespace baseband::ldpc {
 namespace {
 
+using device::EarlyInfo;
 using device::EncodeWhole;
 using device::FewBlocks;
 using device::InfoReader;
 using device::kEncodeThreads;
+using device::kWideEncodeThreads;
 using device::LoadBlock;
 
 constexpr int kMinBlocksPerSm = 21;  // 32 registers a thread
+constexpr uint32_t kWideParts = 4;
+constexpr int kMostWideBlocks = 512;
 constexpr int kMaxBlocks = 1 << 20;
 constexpr int kMaxSharedBytes = 48 << 10;
 constexpr int kMaxResidentSharedBytes = 40 << 10;
 
-// `Blocks` is an array of descriptors or, for few, FewBlocks.
-template <typename Blocks>
 __global__ void __launch_bounds__(kEncodeThreads, kMinBlocksPerSm)
-    EncodeKernel(const __grid_constant__ Blocks blocks, const uint8_t* __restrict__ tables,
+    EncodeKernel(const EncodeBlock* __restrict__ blocks, const uint8_t* __restrict__ tables,
                  uint8_t* __restrict__ parity) {
   extern __shared__ uint4 shared[];
   EncodeWhole<InfoReader<>>(LoadBlock(blocks, blockIdx.x), tables, parity, shared);
+}
+
+// `Blocks` is an array of descriptors or FewBlocks.
+template <typename Blocks>
+__global__ void __launch_bounds__(kWideEncodeThreads)
+    WideEncodeKernel(const __grid_constant__ Blocks blocks, const uint8_t* __restrict__ tables,
+                     uint8_t* __restrict__ parity) {
+  extern __shared__ uint4 shared[];
+  EncodeWhole<EarlyInfo<InfoReader<>>, kWideParts>(LoadBlock(blocks, blockIdx.x), tables, parity,
+                                                   shared);
 }
 
 // What is in a resident kernel's mailbox.
@@ -96,8 +108,9 @@ int EncodeSharedBytes(const Code& code) {
 }
 
 absl::Status PrepareEncodeKernels() {
-  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&EncodeKernel<const EncodeBlock*>));
-  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&EncodeKernel<FewBlocks>));
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&EncodeKernel));
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&WideEncodeKernel<const EncodeBlock*>));
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&WideEncodeKernel<FewBlocks>));
   return cuda::LoadKernel(&ResidentEncodeKernel);
 }
 
@@ -108,7 +121,11 @@ absl::Status LaunchEncode(const EncodeBatch& batch, cudaStream_t stream) {
   if (batch.blocks_host != nullptr && batch.num_blocks <= FewBlocks::kMost) {
     FewBlocks few;
     std::copy_n(batch.blocks_host, batch.num_blocks, few.blocks);
-    EncodeKernel<<<grid, kEncodeThreads, shared_bytes, stream>>>(few, batch.tables, batch.parity);
+    WideEncodeKernel<<<grid, kWideEncodeThreads, shared_bytes, stream>>>(few, batch.tables,
+                                                                         batch.parity);
+  } else if (batch.num_blocks <= kMostWideBlocks) {
+    WideEncodeKernel<<<grid, kWideEncodeThreads, shared_bytes, stream>>>(batch.blocks, batch.tables,
+                                                                         batch.parity);
   } else {
     EncodeKernel<<<grid, kEncodeThreads, shared_bytes, stream>>>(batch.blocks, batch.tables,
                                                                  batch.parity);
