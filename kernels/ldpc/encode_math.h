@@ -13,7 +13,8 @@
 // extended while it is summed also needs word e of the extension, bits (32 e) mod zc and on. Both
 // start below zc, so nothing past bit 2 zc - 2 + 31 is read.
 //
-// A table is:   EncodeTableHeader | starts | phases | sums | sources     all parts 16-byte aligned
+// A table is:   EncodeTableHeader | EncodeTileHeader | starts | phases | sums | sources | of tiles
+// All parts are 16-byte aligned; those of tiles are in encode_tile_math.h.
 //   starts   one word for each word e of an extended group: (32 e) mod zc
 //   phases   EncodePhase: sums that need no barrier between them
 //   sums     EncodeTableSum
@@ -25,6 +26,7 @@
 #include <cstdint>
 
 #include "kernels/base/host_device.h"
+#include "kernels/ldpc/encode_tile_math.h"
 
 namespace baseband::ldpc {
 
@@ -76,7 +78,8 @@ struct alignas(16) EncodeTableSum {
 // Sources of a code whose sums are copied to shared memory; every code of the standards has fewer.
 inline constexpr uint32_t kMaxCopiedSources = 1024;
 
-inline constexpr int kStartsAt = sizeof(EncodeTableHeader) / 4;
+inline constexpr int kTileHeaderAt = sizeof(EncodeTableHeader) / 4;
+inline constexpr int kStartsAt = kTileHeaderAt + sizeof(EncodeTileHeader) / 4;
 
 // i / n by a multiplication, for n <= 64 and i < 8192 with i * n < 2^18; magic is
 // QuotientMagic(n).
