@@ -1,4 +1,4 @@
-// The kernels of encode_whole.cuh, and what a launch of them must be.
+// The kernels of encode_whole.cuh and encode_tile.cuh, and what a launch of them must be.
 #include <algorithm>
 #include <cstdint>
 
@@ -8,29 +8,67 @@
 #include "kernels/cuda/resident_device.cuh"
 #include "kernels/cuda/status.h"
 #include "kernels/ldpc/encode_gpu.h"
+#include "kernels/ldpc/encode_tile.cuh"
 #include "kernels/ldpc/encode_whole.cuh"
 
 namespace baseband::ldpc {
 namespace {
 
+using device::EarlyInfo;
 using device::EncodeWhole;
 using device::FewBlocks;
 using device::InfoReader;
 using device::kEncodeThreads;
+using device::kWideEncodeThreads;
 using device::LoadBlock;
 
 constexpr int kMinBlocksPerSm = 21;  // 32 registers a thread
+constexpr int kMinTilesPerSm = 4;    // 64 registers a thread
+constexpr uint32_t kWideParts = 4;
+constexpr int kMostWideBlocks = 512;
+constexpr int kLeastTiledBlocks = 4096;  // fewer tiles leave multiprocessors idle
 constexpr int kMaxBlocks = 1 << 20;
 constexpr int kMaxSharedBytes = 48 << 10;
 constexpr int kMaxResidentSharedBytes = 40 << 10;
 
-// `Blocks` is an array of descriptors or, for few, FewBlocks.
-template <typename Blocks>
 __global__ void __launch_bounds__(kEncodeThreads, kMinBlocksPerSm)
-    EncodeKernel(const __grid_constant__ Blocks blocks, const uint8_t* __restrict__ tables,
+    EncodeKernel(const EncodeBlock* __restrict__ blocks, const uint8_t* __restrict__ tables,
                  uint8_t* __restrict__ parity) {
   extern __shared__ uint4 shared[];
   EncodeWhole<InfoReader<>>(LoadBlock(blocks, blockIdx.x), tables, parity, shared);
+}
+
+// `Blocks` is an array of descriptors or FewBlocks.
+template <typename Blocks>
+__global__ void __launch_bounds__(kWideEncodeThreads)
+    WideEncodeKernel(const __grid_constant__ Blocks blocks, const uint8_t* __restrict__ tables,
+                     uint8_t* __restrict__ parity) {
+  extern __shared__ uint4 shared[];
+  EncodeWhole<EarlyInfo<InfoReader<>>, kWideParts>(LoadBlock(blocks, blockIdx.x), tables, parity,
+                                                   shared);
+}
+
+// The blocks of a tile are one after another; of each code among them in turn.
+__global__ void __launch_bounds__(device::kTileThreads, kMinTilesPerSm)
+    EncodeTilesKernel(const EncodeBlock* __restrict__ blocks, uint32_t num_blocks,
+                      const uint8_t* __restrict__ tables, uint8_t* __restrict__ parity) {
+  extern __shared__ uint4 shared[];
+  const uint32_t index = kTileBlocks * blockIdx.x + threadIdx.x % kTileBlocks;
+  const bool is_block = index < num_blocks;
+  const EncodeBlock block = is_block ? LoadBlock(blocks, index) : EncodeBlock();
+  bool waits = is_block;
+  while (const uint32_t waiting = __ballot_sync(device::kAllLanes, waits)) {
+    const uint32_t table = __shfl_sync(device::kAllLanes, block.table_offset, __ffs(waiting) - 1);
+    const bool is_next = waits && block.table_offset == table;
+    EncodeBlock next;
+    next.info = block.info;
+    next.info_bits = is_next ? block.info_bits : 0;
+    auto* const out = is_next ? reinterpret_cast<uint32_t*>(parity + block.parity_offset) : nullptr;
+    device::EncodeTile(next, reinterpret_cast<const uint32_t*>(tables + table), out,
+                       reinterpret_cast<uint32_t*>(parity), shared);
+    waits = waits && !is_next;
+    __syncthreads();  // the next code's share the memory
+  }
 }
 
 // What is in a resident kernel's mailbox.
@@ -67,6 +105,18 @@ absl::Status LaunchResident(cuda::ResidentMailbox* mailbox, uint64_t launch, int
   return cuda::ToStatus(cudaGetLastError(), "ResidentEncodeKernel");
 }
 
+absl::Status LaunchTiles(const EncodeBatch& batch, cudaStream_t stream) {
+  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
+      cudaFuncSetAttribute(&EncodeTilesKernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           kMaxTileBytes),
+      "cudaFuncSetAttribute"));
+  const int tiles = (batch.num_blocks + kTileBlocks - 1) / kTileBlocks;
+  EncodeTilesKernel<<<static_cast<unsigned>(tiles), device::kTileThreads,
+                      static_cast<size_t>(batch.tile_bytes), stream>>>(
+      batch.blocks, static_cast<uint32_t>(batch.num_blocks), batch.tables, batch.parity);
+  return cuda::ToStatus(cudaGetLastError(), "EncodeTilesKernel");
+}
+
 absl::Status CheckPointer(const void* pointer, const char* field) {
   if (pointer == nullptr || reinterpret_cast<uintptr_t>(pointer) % 16 != 0) {
     return absl::InvalidArgumentError(absl::StrCat(field, " is null or not 16-byte aligned"));
@@ -95,20 +145,37 @@ int EncodeSharedBytes(const Code& code) {
   return static_cast<int>(reinterpret_cast<const EncodeTableHeader*>(table.data())->shared_bytes);
 }
 
+int EncodeTileBytes(const Code& code) {
+  const absl::Span<const uint32_t> table = (*code.encode_plan())->table();
+  const auto* const header =
+      reinterpret_cast<const EncodeTileHeader*>(table.data() + kTileHeaderAt);
+  return header->shared_bytes != 0 ? static_cast<int>(header->shared_bytes) : kMaxTileBytes + 1;
+}
+
 absl::Status PrepareEncodeKernels() {
-  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&EncodeKernel<const EncodeBlock*>));
-  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&EncodeKernel<FewBlocks>));
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&EncodeKernel));
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&WideEncodeKernel<const EncodeBlock*>));
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&WideEncodeKernel<FewBlocks>));
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&EncodeTilesKernel));
   return cuda::LoadKernel(&ResidentEncodeKernel);
 }
 
 absl::Status LaunchEncode(const EncodeBatch& batch, cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(Check(batch));
+  if (batch.num_blocks >= kLeastTiledBlocks && batch.tile_bytes > 0 &&
+      batch.tile_bytes <= kMaxTileBytes) {
+    return LaunchTiles(batch, stream);
+  }
   const auto grid = static_cast<unsigned>(batch.num_blocks);
   const auto shared_bytes = static_cast<size_t>(batch.shared_bytes);
   if (batch.blocks_host != nullptr && batch.num_blocks <= FewBlocks::kMost) {
     FewBlocks few;
     std::copy_n(batch.blocks_host, batch.num_blocks, few.blocks);
-    EncodeKernel<<<grid, kEncodeThreads, shared_bytes, stream>>>(few, batch.tables, batch.parity);
+    WideEncodeKernel<<<grid, kWideEncodeThreads, shared_bytes, stream>>>(few, batch.tables,
+                                                                         batch.parity);
+  } else if (batch.num_blocks <= kMostWideBlocks) {
+    WideEncodeKernel<<<grid, kWideEncodeThreads, shared_bytes, stream>>>(batch.blocks, batch.tables,
+                                                                         batch.parity);
   } else {
     EncodeKernel<<<grid, kEncodeThreads, shared_bytes, stream>>>(batch.blocks, batch.tables,
                                                                  batch.parity);

@@ -57,8 +57,8 @@ class EncodePlan {
   // The same as one sequence of sums, as the CPU runs it (encode_program.h).
   const EncodeProgram& program() const { return *program_; }
 
-  // The same as the kernels read it: one relocatable blob of 32-bit words, made once
-  // (layout in encode_math.h). Copied to the device beside the blocks that use it.
+  // The same in fewer levels, as the kernels read it: one relocatable blob of 32-bit words, made
+  // once (layout in encode_math.h). Copied to the device beside the blocks that use it.
   absl::Span<const uint32_t> table() const { return table_; }
 
   // Of memory, about.

@@ -19,6 +19,8 @@
 namespace baseband::ldpc::device {
 
 inline constexpr int kEncodeThreads = 96;
+// Where there are few code blocks: all loads at once, and a word of every final sum at zc = 384.
+inline constexpr int kWideEncodeThreads = 288;
 
 // Read as one 16-byte word each.
 static_assert(sizeof(EncodeBlock) == 32 && sizeof(EncodePhase) == 16 &&
@@ -72,17 +74,19 @@ struct Task {
   uint32_t* groups;   // shared memory: a zero group, information groups, kept sums
 };
 
-__device__ __forceinline__ EncodeTableHeader ReadHeader(const uint32_t* table) {
-  constexpr int kParts = sizeof(EncodeTableHeader) / sizeof(uint4);
+// A part of a table that is read whole.
+template <typename Part>
+__device__ __forceinline__ Part ReadPart(const uint32_t* from) {
+  constexpr int kWords = sizeof(Part) / sizeof(uint4);
   union {
-    uint4 parts[kParts];
-    EncodeTableHeader header;
+    uint4 words[kWords];
+    Part part;
   };
 #pragma unroll
-  for (int i = 0; i < kParts; ++i) {
-    parts[i] = __ldg(reinterpret_cast<const uint4*>(table) + i);
+  for (int i = 0; i < kWords; ++i) {
+    words[i] = __ldg(reinterpret_cast<const uint4*>(from) + i);
   }
-  return header;
+  return part;
 }
 
 // Reads the information of one code block, which may begin at any byte. In kernels that outlast
@@ -125,9 +129,25 @@ class InfoReader {
   uint32_t num_bits_;
 };
 
+// The same with a thread's first word read at once, before the table is known.
+template <typename Info>
+class EarlyInfo {
+ public:
+  __device__ explicit EarlyInfo(const EncodeBlock& block)
+      : info_(block), first_(info_.Word(threadIdx.x)) {}
+
+  __device__ __forceinline__ uint32_t Word(uint32_t i) const {
+    return i == threadIdx.x ? first_ : info_.Word(i);
+  }
+
+ private:
+  Info info_;
+  uint32_t first_;
+};
+
 // Fills the zero group.
 __device__ __forceinline__ void ClearGroup(const Task& task) {
-  for (uint32_t i = threadIdx.x; i < task.header.extended_words; i += kEncodeThreads) {
+  for (uint32_t i = threadIdx.x; i < task.header.extended_words; i += blockDim.x) {
     task.groups[i] = 0;
   }
 }
@@ -144,7 +164,7 @@ template <typename Info>
 __device__ __forceinline__ void LoadWholeWords(const Task& task, const Info& info) {
   const uint32_t info_words = task.header.k / 32;
 #pragma unroll 4
-  for (uint32_t i = threadIdx.x; i < info_words; i += kEncodeThreads) {
+  for (uint32_t i = threadIdx.x; i < info_words; i += blockDim.x) {
     const uint32_t group = Quotient(i, task.header.group_magic);
     KeepWord(task, task.groups + (group + 1) * task.header.extended_words,
              i - group * task.header.group_words, info.Word(i));
@@ -157,7 +177,7 @@ __device__ __forceinline__ void GroupStaged(const Task& task) {
   const uint32_t zc = header.zc;
   const uint32_t extended_words = header.extended_words;
   const uint32_t num_items = header.k / zc * extended_words;
-  for (uint32_t i = threadIdx.x; i < num_items; i += kEncodeThreads) {
+  for (uint32_t i = threadIdx.x; i < num_items; i += blockDim.x) {
     const uint32_t group = Quotient(i, header.extended_magic);
     const uint32_t start = __ldg(task.table + kStartsAt + i - group * extended_words);
     task.groups[i + extended_words] = ReadCyclic(task.staging, group * zc, zc, start);
@@ -168,17 +188,19 @@ __device__ __forceinline__ void GroupStaged(const Task& task) {
 // from anywhere.
 template <typename Info>
 __device__ __forceinline__ void LoadAnyBits(const Task& task, const Info& info) {
-  for (uint32_t i = threadIdx.x; 32 * i < task.header.k; i += kEncodeThreads) {
+  for (uint32_t i = threadIdx.x; 32 * i < task.header.k; i += blockDim.x) {
     task.staging[i] = info.Word(i);
   }
   __syncthreads();
   GroupStaged(task);
 }
 
-// Words w and w + `apart` of a sum. `word_w` is word w of group 0.
+// Words w and w + `apart` of a sum, as far as pairs first_pair, first_pair + step, .. make them.
+// `word_w` is word w of group 0.
 template <bool kTwo, typename Program>
 __device__ __forceinline__ uint2 SumAtWord(const Program& program, const EncodeTableSum& sum,
-                                           const uint32_t* word_w, uint32_t apart) {
+                                           const uint32_t* word_w, uint32_t apart,
+                                           uint32_t first_pair = 0, uint32_t step = 1) {
   const char* const base = reinterpret_cast<const char*>(word_w);
   uint2 total = make_uint2(0, 0);
   const auto add = [base, apart, &total](uint32_t source) {
@@ -189,7 +211,7 @@ __device__ __forceinline__ uint2 SumAtWord(const Program& program, const EncodeT
     }
   };
 #pragma unroll 2
-  for (uint32_t i = 0; i < sum.num_pairs; ++i) {
+  for (uint32_t i = first_pair; i < sum.num_pairs; i += step) {
     const uint2 pair = program.Pair(sum.first_pair + i);
     add(pair.x);
     add(pair.y);
@@ -200,12 +222,13 @@ __device__ __forceinline__ uint2 SumAtWord(const Program& program, const EncodeT
 // The same from any bit `start` on.
 template <typename Program>
 __device__ __forceinline__ uint32_t SumAtBit(const Program& program, const EncodeTableSum& sum,
-                                             const uint32_t* groups, uint32_t start) {
+                                             const uint32_t* groups, uint32_t start,
+                                             uint32_t first_pair, uint32_t step) {
   const auto rotated = [groups, start](uint32_t source) {
     return ReadBits(groups, (source >> 16) * 8 + (source & 31) + start);
   };
   uint32_t total = 0;
-  for (uint32_t i = 0; i < sum.num_pairs; ++i) {
+  for (uint32_t i = first_pair; i < sum.num_pairs; i += step) {
     const uint2 pair = program.Pair(sum.first_pair + i);
     total ^= rotated(pair.x) ^ rotated(pair.y);
   }
@@ -231,21 +254,34 @@ __device__ __forceinline__ void WriteParity(const Task& task, const Parity& pari
   }
 }
 
-// A phase of sums that others need: kept and extended, a word for each thread.
-template <bool kWholeWords, typename Program, typename Parity>
+// A phase of sums that others need: kept and extended, a word for `kParts` threads, each with a
+// part of the sum.
+template <bool kWholeWords, uint32_t kParts, typename Program, typename Parity>
 __device__ __forceinline__ void RunKeptPhase(const Task& task, const Program& program,
                                              const EncodePhase& phase, const Parity& parity) {
-  for (uint32_t item = threadIdx.x; item < phase.num_items; item += kEncodeThreads) {
+  const uint32_t part = threadIdx.x % kParts;
+  for (uint32_t item = threadIdx.x / kParts; item < phase.num_items; item += blockDim.x / kParts) {
     const uint32_t index = Quotient(item, phase.magic);
     const uint32_t word = item - index * (phase.items_per_sum & kPhaseItems);
     const EncodeTableSum sum = program.Sum(phase.first_sum + index);
     uint32_t total;
     if (kWholeWords) {
-      total = SumAtWord<false>(program, sum, task.groups + word, 0).x;
-      KeepWord(task, task.groups + sum.keep_at, word, total);
+      total = SumAtWord<false>(program, sum, task.groups + word, 0, part, kParts).x;
     } else {
       const uint32_t start = __ldg(task.table + kStartsAt + word);
-      total = SumAtBit(program, sum, task.groups, start);
+      total = SumAtBit(program, sum, task.groups, start, part, kParts);
+    }
+    if constexpr (kParts > 1) {
+      const uint32_t parts = ((1u << kParts) - 1) << (threadIdx.x % 32 - part);
+#pragma unroll
+      for (uint32_t other = 1; other < kParts; other *= 2) {
+        total ^= __shfl_xor_sync(parts, total, other);
+      }
+      if (part != 0) continue;
+    }
+    if (kWholeWords) {
+      KeepWord(task, task.groups + sum.keep_at, word, total);
+    } else {
       task.groups[sum.keep_at + word] = total;
     }
     if (sum.parity != kNoDestination && word < task.header.group_words) {
@@ -259,7 +295,7 @@ template <bool kWholeWords, typename Program, typename Parity>
 __device__ __forceinline__ void RunFinalPhase(const Task& task, const Program& program,
                                               const EncodePhase& phase, const Parity& parity) {
   const uint32_t apart = phase.items_per_sum & kPhaseItems;
-  for (uint32_t item = threadIdx.x; item < phase.num_items; item += kEncodeThreads) {
+  for (uint32_t item = threadIdx.x; item < phase.num_items; item += blockDim.x) {
     const uint32_t index = Quotient(item, phase.magic);
     const uint32_t word = item - index * apart;
     const EncodeTableSum sum = program.Sum(phase.first_sum + index);
@@ -275,7 +311,7 @@ __device__ __forceinline__ void RunFinalPhase(const Task& task, const Program& p
 }
 
 // From the groups to parity; without kWholeWords, to the staging.
-template <bool kWholeWords, typename Program, typename Parity>
+template <bool kWholeWords, uint32_t kParts, typename Program, typename Parity>
 __device__ __forceinline__ void RunPhases(const Task& task, const Program& program,
                                           const Parity& parity) {
   for (uint32_t i = 0; i < task.header.num_phases; ++i) {
@@ -284,14 +320,14 @@ __device__ __forceinline__ void RunPhases(const Task& task, const Program& progr
       __syncthreads();
     }
     if ((phase.items_per_sum & kPhaseKeeps) != 0) {
-      RunKeptPhase<kWholeWords>(task, program, phase, parity);
+      RunKeptPhase<kWholeWords, kParts>(task, program, phase, parity);
     } else {
       RunFinalPhase<kWholeWords>(task, program, phase, parity);
     }
   }
 }
 
-template <bool kWholeWords, typename Program, typename Info>
+template <bool kWholeWords, uint32_t kParts, typename Program, typename Info>
 __device__ __forceinline__ void Encode(const Task& task, const Program& program, const Info& info,
                                        uint32_t* parity) {
   const EncodeTableHeader& header = task.header;
@@ -302,11 +338,11 @@ __device__ __forceinline__ void Encode(const Task& task, const Program& program,
     LoadAnyBits(task, info);
   }
   __syncthreads();
-  RunPhases<kWholeWords>(task, program, PackedParity{parity});
+  RunPhases<kWholeWords, kParts>(task, program, PackedParity{parity});
   if (!kWholeWords) {
     __syncthreads();
     const uint32_t parity_bits = header.parity_bits;
-    for (uint32_t i = threadIdx.x; 32 * i < parity_bits; i += kEncodeThreads) {
+    for (uint32_t i = threadIdx.x; 32 * i < parity_bits; i += blockDim.x) {
       parity[i] =
           SwapBytes(ReadPacked(task.staging, header.group_words, header.zc, 32 * i, parity_bits));
     }
@@ -317,7 +353,7 @@ __device__ __forceinline__ void Encode(const Task& task, const Program& program,
 __device__ __forceinline__ Task MakeTask(const uint32_t* table, uint32_t* words) {
   Task task;
   task.table = table;
-  task.header = ReadHeader(table);
+  task.header = ReadPart<EncodeTableHeader>(table);
   task.staging = words + task.header.copied_words;
   task.groups = task.staging + task.header.staging_words;
   return task;

@@ -13,7 +13,8 @@
 // extended while it is summed also needs word e of the extension, bits (32 e) mod zc and on. Both
 // start below zc, so nothing past bit 2 zc - 2 + 31 is read.
 //
-// A table is:   EncodeTableHeader | starts | phases | sums | sources     all parts 16-byte aligned
+// A table is:   EncodeTableHeader | EncodeTileHeader | starts | phases | sums | sources | of tiles
+// All parts are 16-byte aligned; those of tiles are in encode_tile_math.h.
 //   starts   one word for each word e of an extended group: (32 e) mod zc
 //   phases   EncodePhase: sums that need no barrier between them
 //   sums     EncodeTableSum
@@ -25,6 +26,7 @@
 #include <cstdint>
 
 #include "kernels/base/host_device.h"
+#include "kernels/ldpc/encode_tile_math.h"
 
 namespace baseband::ldpc {
 
@@ -76,7 +78,8 @@ struct alignas(16) EncodeTableSum {
 // Sources of a code whose sums are copied to shared memory; every code of the standards has fewer.
 inline constexpr uint32_t kMaxCopiedSources = 1024;
 
-inline constexpr int kStartsAt = sizeof(EncodeTableHeader) / 4;
+inline constexpr int kTileHeaderAt = sizeof(EncodeTableHeader) / 4;
+inline constexpr int kStartsAt = kTileHeaderAt + sizeof(EncodeTileHeader) / 4;
 
 // i / n by a multiplication, for n <= 64 and i < 8192 with i * n < 2^18; magic is
 // QuotientMagic(n).
@@ -99,17 +102,13 @@ BASEBAND_HOST_DEVICE_INLINE uint32_t ReadBits(const uint32_t* words, uint32_t po
 // 32 bits of the group of zc bits at bit `base`, from its bit `start` on, cyclically.
 BASEBAND_HOST_DEVICE_INLINE uint32_t ReadCyclic(const uint32_t* words, uint32_t base, uint32_t zc,
                                                 uint32_t start) {
-  uint32_t out = 0;
-  for (uint32_t filled = 0; filled < 32;) {
-    const uint32_t rest = zc - start;  // bits up to the group's end
-    uint32_t bits = ReadBits(words, base + start);
-    if (rest < 32) {
-      bits &= ~(0xffffffffu >> rest);
-    }
-    out |= bits >> filled;
-    filled += rest;
-    start = 0;
-  }
+  uint32_t out = ReadBits(words, base + start);
+  const uint32_t rest = zc - start;  // bits up to the group's end
+  if (rest >= 32) return out;
+  uint32_t from_begin = ReadBits(words, base);
+  if (start < 32) from_begin &= ~(0xffffffffu >> start);
+  out = (out & ~(0xffffffffu >> rest)) | from_begin >> rest;
+  for (uint32_t have = zc; have < 32; have *= 2) out |= out >> have;
   return out;
 }
 

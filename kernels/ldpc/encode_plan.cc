@@ -285,6 +285,37 @@ class Solver {
   std::vector<EncodePlan::Step> steps_;
 };
 
+// Steps with the same results, of fewer levels: where a parity group that others need is the sum of
+// few terms also when the parity groups among its own are put in place, it is made from those.
+std::vector<EncodePlan::Step> Flatten(const Code& code, absl::Span<const EncodePlan::Step> steps) {
+  constexpr size_t kMaxTerms = 6;  // as core matrices of NR need
+  std::vector<EncodePlan::Step> flat(steps.begin(), steps.end());
+  const auto rows = static_cast<size_t>(code.rows());
+  std::vector<bool> is_used(rows, false);
+  std::vector<const EncodePlan::Step*> step_of(rows, nullptr);  // by column
+  for (const EncodePlan::Step& step : steps) {
+    for (const EncodePlan::Term& term : step.terms) {
+      if (term.is_parity) is_used[term.index] = true;
+    }
+  }
+  for (EncodePlan::Step& step : flat) {
+    step_of[step.column] = &step;
+    if (!is_used[step.column]) continue;
+    TermSum sum(code.zc());
+    for (const EncodePlan::Term& term : step.terms) {
+      if (!term.is_parity) {
+        sum.Add(false, term.index, term.shift);
+        continue;
+      }
+      for (const EncodePlan::Term& inner : step_of[term.index]->terms) {
+        sum.Add(inner.is_parity, inner.index, inner.shift + term.shift);
+      }
+    }
+    if (sum.size() <= kMaxTerms) step.terms = sum.ToTerms();
+  }
+  return flat;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const EncodePlan>> EncodePlan::Create(
@@ -295,7 +326,7 @@ absl::StatusOr<std::shared_ptr<const EncodePlan>> EncodePlan::Create(
                    [](const Step& a, const Step& b) { return a.level < b.level; });
   plan->num_levels_ = plan->steps_.back().level + 1;
   plan->program_ = std::make_shared<const EncodeProgram>(MakeProgram(code, plan->steps_));
-  plan->table_ = MakeTable(code, *plan->program_);
+  plan->table_ = MakeTable(code, MakeProgram(code, Flatten(code, plan->steps_)));
   return std::shared_ptr<const EncodePlan>(std::move(plan));
 }
 

@@ -143,16 +143,6 @@ class ProgramBuilder {
   std::vector<int> group_level_;   // by group; -1 for information
 };
 
-// Appends `part`, filled up to a multiple of 16 bytes, and returns the word it begins at.
-template <typename T>
-uint32_t Append(const std::vector<T>& part, std::vector<uint32_t>* table) {
-  const size_t begin = table->size();
-  const size_t num_words = part.size() * sizeof(T) / 4;
-  table->resize(begin + (num_words + 3) / 4 * 4);
-  std::memcpy(table->data() + begin, part.data(), num_words * 4);
-  return static_cast<uint32_t>(begin);
-}
-
 class TableBuilder {
  public:
   TableBuilder(const Code& code, const EncodeProgram& program) : program_(program) {
@@ -228,11 +218,11 @@ class TableBuilder {
     for (uint32_t e = 0; e < header_.extended_words; ++e) {
       starts.push_back(32 * e % header_.zc);
     }
-    table_.resize(sizeof(EncodeTableHeader) / 4);
-    Append(starts, &table_);
-    header_.phases_at = Append(phases_, &table_);
-    header_.sums_at = Append(sums_, &table_);
-    header_.sources_at = Append(sources_, &table_);
+    table_.resize(kStartsAt);
+    AppendPart(starts, &table_);
+    header_.phases_at = AppendPart(phases_, &table_);
+    header_.sums_at = AppendPart(sums_, &table_);
+    header_.sources_at = AppendPart(sources_, &table_);
     header_.copied_words = is_copied ? static_cast<uint32_t>(table_.size()) - header_.phases_at : 0;
     header_.shared_bytes =
         4 * (header_.copied_words + header_.staging_words + GroupAt(program_.num_groups));
@@ -254,7 +244,9 @@ EncodeProgram MakeProgram(const Code& code, absl::Span<const EncodePlan::Step> s
 }
 
 std::vector<uint32_t> MakeTable(const Code& code, const EncodeProgram& program) {
-  return TableBuilder(code, program).Take();
+  std::vector<uint32_t> table = TableBuilder(code, program).Take();
+  AppendTile(code, program, &table);
+  return table;
 }
 
 }  // namespace baseband::ldpc

@@ -1,9 +1,10 @@
-// An EncodePlan as a straight sequence of sums, which both devices run: every sum adds rotated
+// An EncodePlan as a straight sequence of sums, as both devices run one: every sum adds rotated
 // groups of zc bits (information, or earlier sums) up to one group.
 #ifndef BASEBAND_KERNELS_LDPC_ENCODE_PROGRAM_H_
 #define BASEBAND_KERNELS_LDPC_ENCODE_PROGRAM_H_
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -46,6 +47,19 @@ EncodeProgram MakeProgram(const Code& code, absl::Span<const EncodePlan::Step> s
 
 // `program` in the form of encode_math.h.
 std::vector<uint32_t> MakeTable(const Code& code, const EncodeProgram& program);
+// Adds to such a table what tiles are encoded by (encode_tile_math.h), unless the code is too large
+// for them.
+void AppendTile(const Code& code, const EncodeProgram& program, std::vector<uint32_t>* table);
+
+// Appends `part`, filled up to a multiple of 16 bytes, and returns the word it begins at.
+template <typename T>
+uint32_t AppendPart(const std::vector<T>& part, std::vector<uint32_t>* table) {
+  const size_t begin = table->size();
+  const size_t num_words = part.size() * sizeof(T) / 4;
+  table->resize(begin + (num_words + 3) / 4 * 4);
+  if (num_words > 0) std::memcpy(table->data() + begin, part.data(), num_words * 4);
+  return static_cast<uint32_t>(begin);
+}
 
 }  // namespace baseband::ldpc
 

@@ -36,31 +36,32 @@ __device__ __noinline__ void EncodeLong(const uint32_t* table, uint32_t* words,
                                         const EncodeBlock block, uint32_t* parity) {
   const Task task = MakeTask(table, words);
   const Program<false> program(table + task.header.phases_at, task.header);
-  Encode<false>(task, program, Info(block), parity);
+  Encode<false, 1>(task, program, Info(block), parity);
 }
 
-// All of a code block: its parity from its information, through the shared memory `shared`.
-template <typename Info>
+// All of a code block: its parity from its information, through the shared memory `shared`. To a
+// word that others wait for come `kParts` threads.
+template <typename Info, uint32_t kParts = 1>
 __device__ __forceinline__ void EncodeWhole(const EncodeBlock& block, const uint8_t* tables,
                                             uint8_t* parity, uint4* shared) {
   const auto* const table = reinterpret_cast<const uint32_t*>(tables + block.table_offset);
   auto* const words = reinterpret_cast<uint32_t*>(shared);
   auto* const out = reinterpret_cast<uint32_t*>(parity + block.parity_offset);
+  const Info reader(block);
   const Task task = MakeTask(table, words);
   if (task.header.copied_words == 0) {
     EncodeLong<Info>(table, words, block, out);
     return;
   }
   const auto* const phases = reinterpret_cast<const uint4*>(table + task.header.phases_at);
-  for (uint32_t i = threadIdx.x; i < task.header.copied_words / 4; i += kEncodeThreads) {
+  for (uint32_t i = threadIdx.x; i < task.header.copied_words / 4; i += blockDim.x) {
     shared[i] = __ldg(phases + i);
   }
   const Program<true> program(words, task.header);
-  const Info reader(block);
   if (task.header.whole_words != 0) {
-    Encode<true>(task, program, reader, out);
+    Encode<true, kParts>(task, program, reader, out);
   } else {
-    Encode<false>(task, program, reader, out);
+    Encode<false, kParts>(task, program, reader, out);
   }
 }
 

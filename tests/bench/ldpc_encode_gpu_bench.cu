@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/cuda/resources.h"
@@ -78,6 +79,7 @@ struct Case {
   std::vector<CodePtr> codes;
   int num_blocks;
   std::string along = "";  // which parameter of the report's row is a figure's x axis
+  bool by_code = true;     // the descriptors are: blocks of one code follow each other
 };
 
 // For the report, of one code.
@@ -93,9 +95,9 @@ void EmitRow(const Case& test, const baseband::bench::Times& times) {
   (test.along == "blocks" ? TimeRow(row, blocks * code.k(), "blocks") : row).Emit();
 }
 
-// Blocks of each code in turn.
+// Blocks of each code in turn lie in memory.
 void Run(const Case& test, double copy_rate, cudaStream_t stream) {
-  const auto& [name, codes, num_blocks, along] = test;
+  const auto& [name, codes, num_blocks, along, by_code] = test;
   std::mt19937 random(1);
   std::map<const Code*, uint32_t> table_of;
   std::vector<uint32_t> tables;
@@ -111,6 +113,7 @@ void Run(const Case& test, double copy_rate, cudaStream_t stream) {
       const auto table = Value(code.encode_plan())->table();
       tables.insert(tables.end(), table.begin(), table.end());
       batch.shared_bytes = std::max(batch.shared_bytes, EncodeSharedBytes(code));
+      if (by_code) batch.tile_bytes = std::max(batch.tile_bytes, EncodeTileBytes(code));
     }
     EncodeBlock block;
     block.table_offset = table_of[&code];
@@ -129,7 +132,15 @@ void Run(const Case& test, double copy_rate, cudaStream_t stream) {
   const auto device_tables = Upload(tables);
   const auto device_info = Upload(info, 16);
   for (size_t i = 0; i < blocks.size(); ++i) blocks[i].info = device_info.data() + info_offsets[i];
-  const auto device_blocks = Upload(blocks);
+  std::vector<EncodeBlock> ordered = blocks;
+  if (by_code) {
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [](const EncodeBlock& a, const EncodeBlock& b) {
+                       return std::make_pair(a.info_bits, a.table_offset) >
+                              std::make_pair(b.info_bits, b.table_offset);
+                     });
+  }
+  const auto device_blocks = Upload(ordered);
   const auto device_parity = Value(baseband::cuda::CreateDeviceBuffer<uint8_t>(parity_bytes));
   batch.blocks = device_blocks.data();
   batch.num_blocks = num_blocks;
@@ -182,6 +193,7 @@ void RunTable(double copy_rate, cudaStream_t stream) {
   mixed.push_back(Value(baseband::ldpc::WimaxCode("5/6", 2304)));
   mixed.push_back(Value(baseband::ldpc::WifiCode("1/2", 648)));
   run("104 codes mixed", mixed, 65536);
+  Run({"104 codes in turn", mixed, 65536, "", false}, copy_rate, stream);
 }
 
 // As much work for each size.

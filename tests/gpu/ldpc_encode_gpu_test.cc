@@ -49,6 +49,7 @@ struct Layout {
   Bytes info;
   size_t parity_bytes = 0;
   int shared_bytes = 0;
+  int tile_bytes = 0;
 };
 
 size_t ParityWords(const Code& code) { return static_cast<size_t>(code.parity_bits() + 31) / 32; }
@@ -75,15 +76,18 @@ Layout Lay(const std::vector<Block>& blocks, size_t first_byte) {
     layout.info.insert(layout.info.end(), block.info.begin(), block.info.end());
     layout.parity_bytes += 4 * (ParityWords(code) + kGuardWords);
     layout.shared_bytes = std::max(layout.shared_bytes, EncodeSharedBytes(code));
+    layout.tile_bytes = std::max(layout.tile_bytes, EncodeTileBytes(code));
   }
   return layout;
 }
 
 enum class Descriptors { kOnDevice, kAlsoOnHost };
+enum class Together { kNone, kTiles };
 
 // The parity of each block, in whole words; checks that nothing between them was written.
 std::vector<Bytes> EncodeOnGpu(const std::vector<Block>& blocks, size_t first_byte = 0,
-                               Descriptors descriptors = Descriptors::kOnDevice) {
+                               Descriptors descriptors = Descriptors::kOnDevice,
+                               Together together = Together::kNone) {
   const Layout layout = Lay(blocks, first_byte);
   const auto tables = ToDevice(layout.tables);
   const auto info = ToDevice(layout.info, 16);
@@ -97,6 +101,7 @@ std::vector<Bytes> EncodeOnGpu(const std::vector<Block>& blocks, size_t first_by
   batch.parity = parity.data();
   batch.shared_bytes = layout.shared_bytes;
   if (descriptors == Descriptors::kAlsoOnHost) batch.blocks_host = placed.data();
+  if (together == Together::kTiles) batch.tile_bytes = layout.tile_bytes;
   EXPECT_THAT(LaunchEncode(batch, cudaStreamPerThread), IsOk());
   std::fill(placed.begin(), placed.end(), EncodeBlock());
 
@@ -235,6 +240,70 @@ TEST_F(LdpcEncodeGpuTest, PermutedBlocksHavePermutedParities) {
   for (size_t i = 0; i < order.size(); ++i) {
     EXPECT_EQ(permuted_parities[i], parities[order[i]]);
   }
+}
+
+std::vector<Bytes> EncodeInTiles(const std::vector<Block>& blocks, size_t first_byte) {
+  EXPECT_GE(blocks.size(), 4096u) << "few blocks are not encoded in tiles";
+  return EncodeOnGpu(blocks, first_byte, Descriptors::kOnDevice, Together::kTiles);
+}
+
+// Runs of blocks that begin and end anywhere in a tile, fillers, and any alignment.
+TEST_F(LdpcEncodeGpuTest, TilesOfEveryCodeEqualTheCpu) {
+  std::mt19937 random(8);
+  std::vector<CodePtr> codes = testing::IeeeCodes();
+  for (const int base_graph : {1, 2}) {
+    for (const int zc : NrLiftingSizes()) {
+      for (const int rows : {4, 7, 20, base_graph == 1 ? 46 : 42}) {
+        codes.push_back(*NrCode(base_graph, zc, rows));
+      }
+    }
+  }
+  for (const int zc : {1, 2, 7, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 511, 512}) {
+    codes.push_back(*Code::Create(testing::TriangularMatrix(6, 14, zc, &random), Family::kCustom,
+                                  "triangular zc=" + std::to_string(zc)));
+  }
+  for (size_t first_byte = 0; first_byte < 4; ++first_byte) {
+    std::vector<Block> blocks;
+    for (const CodePtr& code : codes) {
+      const int k = code->k();
+      for (size_t more = 1 + random() % 40; more > 0; --more) {
+        const int info_bits = random() % 2 == 0 ? k : 1 + static_cast<int>(random() % k);
+        blocks.push_back(RandomBlock(code, info_bits, &random));
+      }
+    }
+    ExpectEqualToCpu(blocks, EncodeInTiles(blocks, first_byte));
+  }
+}
+
+TEST_F(LdpcEncodeGpuTest, TilesWhoseBlocksAreOfManyCodesEqualTheCpu) {
+  std::mt19937 random(9);
+  std::vector<Block> blocks;
+  while (blocks.size() < 4200) {
+    const int zc = NrLiftingSizes()[random() % NrLiftingSizes().size()];
+    const CodePtr code = *NrCode(1 + static_cast<int>(random() % 2), zc);
+    blocks.push_back(RandomBlock(code, code->k(), &random));
+  }
+  ExpectEqualToCpu(blocks, EncodeInTiles(blocks, 0));
+}
+
+TEST_F(LdpcEncodeGpuTest, FullTilesAndALastBlockEqualTheCpu) {
+  std::mt19937 random(10);
+  for (const CodePtr& code : {*NrCode(1, 384), *NrCode(1, 30), *NrCode(2, 208, 13)}) {
+    std::vector<Block> blocks;
+    while (blocks.size() < 4097) blocks.push_back(RandomBlock(code, code->k(), &random));
+    ExpectEqualToCpu(blocks, EncodeInTiles(blocks, 0));
+  }
+}
+
+TEST_F(LdpcEncodeGpuTest, ACodeTooLargeForTilesIsEncodedAmongOthers) {
+  std::mt19937 random(11);
+  const auto largest =
+      Code::Create(testing::TriangularMatrix(kMaxRows, kMaxColumns, kMaxZc - 1, &random),
+                   Family::kCustom, "largest");
+  ASSERT_THAT(largest, IsOk());
+  std::vector<Block> blocks = {RandomBlock(*largest, (*largest)->k(), &random)};
+  while (blocks.size() < 4096) blocks.push_back(RandomBlock(*NrCode(2, 5), 50, &random));
+  ExpectEqualToCpu(blocks, EncodeInTiles(blocks, 0));
 }
 
 TEST_F(LdpcEncodeGpuTest, DescriptorsOfTheHostAreReadBeforeTheLaunchReturns) {

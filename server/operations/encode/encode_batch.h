@@ -52,6 +52,7 @@ class EncodeBatch final : public Batch {
   OutputLayout output_;
   EncodeTables tables_;
   int shared_bytes_ = 0;
+  int tile_bytes_ = 0;
   std::vector<Staged> staged_;
   const uint8_t* output_staging_ = nullptr;
 };

@@ -1,5 +1,7 @@
 // The GPU's side of EncodeBatch. CUDA builds only.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "kernels/base/status_macros.h"
 #include "kernels/ldpc/encode_gpu.h"
@@ -28,10 +30,23 @@ absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
     for (const EncodeGroup& group : job(i).groups()) {
       BASEBAND_RETURN_IF_ERROR(tables_.Add(group.code, lane));
       shared_bytes_ = std::max(shared_bytes_, ldpc::EncodeSharedBytes(*group.code));
+      tile_bytes_ = std::max(tile_bytes_, ldpc::EncodeTileBytes(*group.code));
     }
   }
   auto control_end = AlignUp(static_cast<int64_t>(descriptors.size() * sizeof(ldpc::EncodeBlock)));
   tables_.Place(lane, &control_end);
+  // Descriptors of one code follow each other, those of large codes first, as tiles want it.
+  const auto key_of = [this](const EncodeGroup& group) {
+    return std::make_pair(-group.code->k(), tables_.At(*group.code));
+  };
+  std::map<std::pair<int, uint32_t>, size_t> next_descriptor;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    for (const EncodeGroup& group : job(i).groups()) {
+      next_descriptor[key_of(group)] += static_cast<size_t>(group.count);
+    }
+  }
+  size_t end = 0;
+  for (auto& [key, place] : next_descriptor) end += std::exchange(place, end);
   size_t next = 0;
   for (size_t i = 0; i < jobs_.size(); ++i) {
     const bool direct = !in_place_ && IsDirect(job(i));
@@ -41,9 +56,10 @@ absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
         output_.Add(job(i).footprint.output_bytes, direct ? &job(i).reply : nullptr);
     for (const EncodeGroup& group : job(i).groups()) {
       const uint32_t table_offset = tables_.At(*group.code);
+      size_t& place = next_descriptor[key_of(group)];
       for (int64_t b = 0; b < group.count; ++b, ++next) {
         const Block& block = blocks_[next];
-        ldpc::EncodeBlock& descriptor = descriptors[next];
+        ldpc::EncodeBlock& descriptor = descriptors[place++];
         descriptor.table_offset = table_offset;
         descriptor.info = payload + (block.info - job(i).input.data());
         descriptor.info_bits = static_cast<uint32_t>(group.info_bits());
@@ -70,6 +86,7 @@ absl::Status EncodeBatch::CudaRun(const CudaLaneView& lane) {
   launch.tables = tables_.memory(lane, control);
   launch.parity = in_place_ ? lane.output_staging_host : lane.output_device;
   launch.shared_bytes = shared_bytes_;
+  launch.tile_bytes = tile_bytes_;
   if (in_place_ && lane.resident != nullptr && tables_.AreThere(lane) &&
       ldpc::FitsResident(launch)) {
     return ldpc::PostEncode(launch, lane.resident);
