@@ -26,7 +26,6 @@ constexpr int kMinBlocksPerSm = 21;  // 32 registers a thread
 constexpr int kMinTilesPerSm = 4;    // 64 registers a thread
 constexpr uint32_t kWideParts = 4;
 constexpr int kMostWideBlocks = 512;
-constexpr int kLeastTiledBlocks = 4096;  // fewer tiles leave multiprocessors idle
 constexpr int kMaxBlocks = 1 << 20;
 constexpr int kMaxSharedBytes = 48 << 10;
 constexpr int kMaxResidentSharedBytes = 40 << 10;
@@ -48,7 +47,7 @@ __global__ void __launch_bounds__(kWideEncodeThreads)
                                                    shared);
 }
 
-// The blocks of a tile are one after another; of each code among them in turn.
+// A tile is 32 successive blocks; it is encoded once for each code among them.
 __global__ void __launch_bounds__(device::kTileThreads, kMinTilesPerSm)
     EncodeTilesKernel(const EncodeBlock* __restrict__ blocks, uint32_t num_blocks,
                       const uint8_t* __restrict__ tables, uint8_t* __restrict__ parity) {
@@ -132,6 +131,10 @@ absl::Status Check(const EncodeBatch& batch) {
   if (batch.shared_bytes < 1 || batch.shared_bytes > kMaxSharedBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("shared_bytes ", batch.shared_bytes, " is not in [1, ", kMaxSharedBytes, "]"));
+  }
+  if (batch.tile_bytes < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tile_bytes ", batch.tile_bytes, " is not in [0, 2^31)"));
   }
   BASEBAND_RETURN_IF_ERROR(CheckPointer(batch.blocks, "blocks"));
   BASEBAND_RETURN_IF_ERROR(CheckPointer(batch.tables, "tables"));

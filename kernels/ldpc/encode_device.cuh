@@ -2,8 +2,9 @@
 // kept sums lie in shared memory, cyclically extended (encode_math.h). The threads share out the
 // words of all sums of a phase. At zc = 384, for sums that are kept and for those that are not:
 //
-//   thread    0 .. 11 | 12 .. 23 | 24 .. 35 | ..     one word each, for many threads take part:
-//   sum          0    |    1     |    2     | ..     few such sums, and others wait for them
+//   thread    0 .. 11 | 12 .. 23 | 24 .. 35 | ..     one word each, for many threads take part
+//   sum          0    |    1     |    2     | ..     (of few code blocks 4 a word): few such sums,
+//                                                    and others wait for them
 //
 //   thread    0 .. 5 | 6 .. 11 | 12 .. 17 | ..       words w and w + 6 each, for few instructions:
 //   sum         0    |    1    |    2     | ..       both words share all addresses
@@ -259,6 +260,7 @@ __device__ __forceinline__ void WriteParity(const Task& task, const Parity& pari
 template <bool kWholeWords, uint32_t kParts, typename Program, typename Parity>
 __device__ __forceinline__ void RunKeptPhase(const Task& task, const Program& program,
                                              const EncodePhase& phase, const Parity& parity) {
+  static_assert(32 % kParts == 0, "a word's threads are of one warp");
   const uint32_t part = threadIdx.x % kParts;
   for (uint32_t item = threadIdx.x / kParts; item < phase.num_items; item += blockDim.x / kParts) {
     const uint32_t index = Quotient(item, phase.magic);

@@ -23,11 +23,12 @@ struct EncodeBatch {
   uint8_t* parity = nullptr;        // written in whole 32-bit words
   // The largest EncodeSharedBytes() of any code in the launch.
   int shared_bytes = 0;
-  // The largest EncodeTileBytes() of any code in the launch, or 0. With it 4096 blocks and more are
-  // encoded 32 at a time: several times as fast if blocks of one code follow each other, best those
-  // of large codes first; slowly if they do not.
+  // The largest EncodeTileBytes() of any code in the launch, or 0. With it kLeastTiledBlocks and
+  // more are encoded 32 at a time, unless a code is too large for that: several times as fast if
+  // many blocks of one code follow each other, best those of large codes first; slowly if not.
   int tile_bytes = 0;
 };
+inline constexpr int kLeastTiledBlocks = 4096;  // a launch of tiles takes 12 us, however few
 
 // Shared memory a block of `code` needs; the code must have an encode_plan(). At most 48 KiB.
 int EncodeSharedBytes(const Code& code);

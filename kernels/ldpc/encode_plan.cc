@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ldpc/circulant.h"
 #include "kernels/ldpc/encode.h"
@@ -285,10 +286,35 @@ class Solver {
   std::vector<EncodePlan::Step> steps_;
 };
 
-// Steps with the same results, of fewer levels: where a parity group that others need is the sum of
-// few terms also when the parity groups among its own are put in place, it is made from those.
+// The sum of a step with the parity groups among its terms put in place, where that has few terms;
+// as core matrices of NR have. Never more than a few steps' worth of work: a client's own may have
+// thousands of terms.
+absl::optional<TermSum> PutInPlace(int zc, const EncodePlan::Step& step,
+                                   absl::Span<const EncodePlan::Step* const> step_of) {
+  constexpr size_t kMaxTerms = 6;
+  constexpr size_t kMaxPut = 4 * kMaxTerms;  // before equal ones cancel
+  size_t num_put = step.terms.size();
+  for (const EncodePlan::Term& term : step.terms) {
+    if (term.is_parity) num_put += step_of[term.index]->terms.size();
+    if (num_put > kMaxPut) return absl::nullopt;
+  }
+  TermSum sum(zc);
+  for (const EncodePlan::Term& term : step.terms) {
+    if (!term.is_parity) {
+      sum.Add(false, term.index, term.shift);
+      continue;
+    }
+    for (const EncodePlan::Term& inner : step_of[term.index]->terms) {
+      sum.Add(inner.is_parity, inner.index, inner.shift + term.shift);
+    }
+  }
+  if (sum.size() > kMaxTerms) return absl::nullopt;
+  return sum;
+}
+
+// Steps with the same results, of fewer levels: what others need is made from information where
+// that is no more work.
 std::vector<EncodePlan::Step> Flatten(const Code& code, absl::Span<const EncodePlan::Step> steps) {
-  constexpr size_t kMaxTerms = 6;  // as core matrices of NR need
   std::vector<EncodePlan::Step> flat(steps.begin(), steps.end());
   const auto rows = static_cast<size_t>(code.rows());
   std::vector<bool> is_used(rows, false);
@@ -301,17 +327,9 @@ std::vector<EncodePlan::Step> Flatten(const Code& code, absl::Span<const EncodeP
   for (EncodePlan::Step& step : flat) {
     step_of[step.column] = &step;
     if (!is_used[step.column]) continue;
-    TermSum sum(code.zc());
-    for (const EncodePlan::Term& term : step.terms) {
-      if (!term.is_parity) {
-        sum.Add(false, term.index, term.shift);
-        continue;
-      }
-      for (const EncodePlan::Term& inner : step_of[term.index]->terms) {
-        sum.Add(inner.is_parity, inner.index, inner.shift + term.shift);
-      }
+    if (const absl::optional<TermSum> sum = PutInPlace(code.zc(), step, step_of)) {
+      step.terms = sum->ToTerms();
     }
-    if (sum.size() <= kMaxTerms) step.terms = sum.ToTerms();
   }
   return flat;
 }
@@ -325,14 +343,19 @@ absl::StatusOr<std::shared_ptr<const EncodePlan>> EncodePlan::Create(
   std::stable_sort(plan->steps_.begin(), plan->steps_.end(),
                    [](const Step& a, const Step& b) { return a.level < b.level; });
   plan->num_levels_ = plan->steps_.back().level + 1;
+  BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
   plan->program_ = std::make_shared<const EncodeProgram>(MakeProgram(code, plan->steps_));
-  plan->table_ = MakeTable(code, MakeProgram(code, Flatten(code, plan->steps_)));
+  BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
+  const EncodeProgram flat = MakeProgram(code, Flatten(code, plan->steps_));
+  BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
+  plan->table_ = MakeTable(code, flat);
   return std::shared_ptr<const EncodePlan>(std::move(plan));
 }
 
 int64_t EncodePlan::bytes() const {
-  // The program has, like the table, a number for each term and some for each step.
-  auto bytes = static_cast<int64_t>(2 * table_.size() * sizeof(table_[0]));
+  auto bytes = static_cast<int64_t>(table_.size() * sizeof(table_[0]) +
+                                    program_->sums.size() * sizeof(program_->sums[0]) +
+                                    program_->sources.size() * sizeof(program_->sources[0]));
   for (const Step& step : steps_) {
     bytes += static_cast<int64_t>(sizeof(step) + step.terms.size() * sizeof(Term));
   }

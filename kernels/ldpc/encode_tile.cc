@@ -2,17 +2,42 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <tuple>
 #include <utility>
+#include <vector>
 
-#include "absl/types/optional.h"
 #include "kernels/ldpc/encode_math.h"
 #include "kernels/ldpc/encode_program.h"
 #include "kernels/ldpc/encode_tile_math.h"
 
 namespace baseband::ldpc {
 namespace {
+
+// Instructions of a warp, about: of a chunk of so many words, and of each segment of it.
+constexpr int kChunkCost = 20;
+int SegmentCost(int num_pairs, int chunk) { return 15 + num_pairs * (4 + 5 * chunk); }
+
+int PairsOf(size_t num_sources) { return static_cast<int>(num_sources + 1) / 2; }
+
+// Of all of a code, without making it.
+int CostOf(const Code& code, const EncodeProgram& program, int chunk) {
+  const int zc = code.zc();
+  const int kept_chunks = (GroupWords(zc) + 2 * chunk - 1) / chunk;
+  int cost = 0;
+  std::vector<int> of_parity(static_cast<size_t>(code.rows()));
+  for (const EncodeProgram::Sum& sum : program.sums) {
+    const int of_sum = SegmentCost(PairsOf(static_cast<size_t>(sum.num_sources)), chunk);
+    if (sum.is_kept()) cost += kept_chunks * (kChunkCost + of_sum);
+    if (sum.parity == EncodeProgram::kNone) continue;
+    of_parity[static_cast<size_t>(sum.parity)] = sum.is_kept() ? SegmentCost(1, chunk) : of_sum;
+  }
+  for (int first = 0; first < code.parity_bits(); first += 32 * chunk) {
+    cost += kChunkCost;
+    const int end = std::min(first + 32 * chunk, code.parity_bits());
+    for (int g = first / zc; g * zc < end; ++g) cost += of_parity[static_cast<size_t>(g)];
+  }
+  return cost;
+}
 
 // With one choice of `chunk`.
 class TileBuilder {
@@ -38,12 +63,7 @@ class TileBuilder {
     MakeProgram();
   }
 
-  bool Fits() const { return num_words_ <= kMaxSourceWords && shared_bytes() <= kMaxTileBytes; }
-  // Instructions of a warp, about.
-  int cost() const {
-    return std::accumulate(items_.begin(), items_.end(), 0,
-                           [](int sum, const Item& item) { return sum + item.cost; });
-  }
+  bool Fits() const { return shared_bytes() <= kMaxTileBytes; }
 
   void AppendTo(std::vector<uint32_t>* table) const {
     EncodeTileHeader header = header_;
@@ -62,11 +82,11 @@ class TileBuilder {
 
  private:
   static constexpr int kRowWords = static_cast<int>(kTileRowWords);
-  static constexpr int kMaxSourceWords = 0xffff;
+  static_assert(kMaxTileBytes / 4 <= 0xffff, "sources have 16 bits for a word");
   static constexpr int kParityLevel = std::numeric_limits<int>::max();
 
   struct Segment {
-    int num_pairs() const { return static_cast<int>(sources.size() + 1) / 2; }
+    int num_pairs() const { return PairsOf(sources.size()); }
 
     int begin = 0;
     std::vector<uint32_t> sources;
@@ -97,10 +117,8 @@ class TileBuilder {
 
   void AddItem(Item item) {
     for (const Chunk& chunk : item.chunks) {
-      item.cost += 20;
-      for (const Segment& segment : chunk) {
-        item.cost += 15 + segment.num_pairs() * (4 + 5 * chunk_);
-      }
+      item.cost += kChunkCost;
+      for (const Segment& segment : chunk) item.cost += SegmentCost(segment.num_pairs(), chunk_);
     }
     items_.push_back(std::move(item));
   }
@@ -229,12 +247,15 @@ class TileBuilder {
 
 void AppendTile(const Code& code, const EncodeProgram& program, std::vector<uint32_t>* table) {
   if (program.sources.size() > kMaxCopiedSources) return;
-  absl::optional<TileBuilder> best;
+  std::vector<std::pair<int, int>> choices;  // cost, chunk
   for (int chunk = 1; chunk <= std::min(4, GroupWords(code.zc())); chunk *= 2) {
-    TileBuilder next(code, program, chunk);
-    if (next.Fits() && (!best || next.cost() < best->cost())) best.emplace(std::move(next));
+    choices.emplace_back(CostOf(code, program, chunk), chunk);
   }
-  if (best) best->AppendTo(table);
+  std::sort(choices.begin(), choices.end());
+  for (const auto& [cost, chunk] : choices) {
+    const TileBuilder tile(code, program, chunk);
+    if (tile.Fits()) return tile.AppendTo(table);
+  }
 }
 
 }  // namespace baseband::ldpc

@@ -241,7 +241,7 @@ class OctetWriter {
   uint32_t at_[kPasses];  // of this lane's words of a pass, the first
 };
 
-// From the groups to parity. Lanes without a block add up what lies there.
+// From the groups to parity. Lanes without a block add up zeros.
 template <int kChunk>
 __device__ __forceinline__ void RunTile(const Tile& tile, const OctetWriter& writer) {
   constexpr uint32_t kChunks = kTileOctet / kChunk;  // of an octet

@@ -32,8 +32,8 @@ constexpr absl::Duration kMaxSpinForTask = absl::Milliseconds(1);
 constexpr absl::Duration kNap = absl::Microseconds(50);
 // Between two looks; 40 to 140 cycles each.
 constexpr int kPauses = 4;
-// Of tables that stay: those of all codes of 5G NR are 0.6 MB.
-constexpr int64_t kTablesBytes = 1 << 20;
+// Of tables that stay: those of 5G NR are 4 KB, with all rows 6 KB.
+constexpr int64_t kTablesBytes = 2 << 20;
 
 absl::Duration Between(const cuda::Event& begin, const cuda::Event& end) {
   float milliseconds = 0;

@@ -193,7 +193,8 @@ TEST_F(LdpcEncodeGpuTest, CustomCodesEqualTheCpu) {
     const auto code = Code::Create(matrix, Family::kCustom, "dense");
     ASSERT_THAT(code, IsOk());
     ASSERT_THAT((*code)->encode_plan(), IsOk());
-    EXPECT_GT((*(*code)->encode_plan())->program().sources.size(), kMaxCopiedSources);
+    const uint32_t* const table = (*(*code)->encode_plan())->table().data();
+    EXPECT_EQ(reinterpret_cast<const EncodeTableHeader*>(table)->copied_words, 0u);
     blocks.push_back(RandomBlock(*code, (*code)->k(), &random));
   }
   // The most shared memory there is: all columns, all rows, the largest lifting size.
@@ -430,6 +431,9 @@ TEST(LdpcEncodeGpuRefusalTest, BrokenBatchesAreRefusedByName) {
               StatusIs(kInvalid, "num_blocks 0 is not in [1, 1048576]"));
   batch.num_blocks = (1 << 20) + 1;
   EXPECT_THAT(LaunchEncode(batch, nullptr), IsInvalid("num_blocks 1048577"));
+  batch = good;
+  batch.tile_bytes = -1;
+  EXPECT_THAT(LaunchEncode(batch, nullptr), IsInvalid("tile_bytes -1"));
   batch = good;
   batch.shared_bytes = 0;
   EXPECT_THAT(LaunchEncode(batch, nullptr), IsInvalid("shared_bytes 0"));

@@ -3,7 +3,9 @@
 #define BASEBAND_SERVER_OPERATIONS_ENCODE_ENCODE_BATCH_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "server/jobs/layout.h"
@@ -43,6 +45,10 @@ class EncodeBatch final : public Batch {
   EncodeJob& job(size_t i) const { return static_cast<EncodeJob&>(*jobs_[i]); }
 
   void Run(const Block& block);
+  // GPU only, of encode_cuda.cc.
+  bool MakesTiles() const;
+  std::pair<int, uint32_t> KeyOf(const EncodeGroup& group) const;
+  std::map<std::pair<int, uint32_t>, size_t> DescriptorPlaces() const;
 
   std::vector<Block> blocks_;  // of all jobs, in order
 

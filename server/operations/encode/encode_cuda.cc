@@ -20,6 +20,32 @@ bool IsDirect(const EncodeJob& job) {
 
 }  // namespace
 
+// Whether there are many blocks, and many of a code: a tile is encoded once for each code in it.
+bool EncodeBatch::MakesTiles() const {
+  constexpr size_t kLeastOfACode = 128;
+  return blocks_.size() >=
+         std::max(size_t{ldpc::kLeastTiledBlocks}, kLeastOfACode * tables_.size());
+}
+
+// Orders codes as tiles want it, the large ones first.
+std::pair<int, uint32_t> EncodeBatch::KeyOf(const EncodeGroup& group) const {
+  return {-group.code->k(), tables_.At(*group.code)};
+}
+
+// Where the descriptors of each code begin, if those of one code are to follow each other.
+std::map<std::pair<int, uint32_t>, size_t> EncodeBatch::DescriptorPlaces() const {
+  std::map<std::pair<int, uint32_t>, size_t> places;
+  if (tile_bytes_ == 0) return places;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    for (const EncodeGroup& group : job(i).groups()) {
+      places[KeyOf(group)] += static_cast<size_t>(group.count);
+    }
+  }
+  size_t end = 0;
+  for (auto& [key, place] : places) end += std::exchange(place, end);
+  return places;
+}
+
 absl::Status PrepareEncodeCuda() { return ldpc::PrepareEncodeKernels(); }
 
 absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
@@ -35,18 +61,9 @@ absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
   }
   auto control_end = AlignUp(static_cast<int64_t>(descriptors.size() * sizeof(ldpc::EncodeBlock)));
   tables_.Place(lane, &control_end);
-  // Descriptors of one code follow each other, those of large codes first, as tiles want it.
-  const auto key_of = [this](const EncodeGroup& group) {
-    return std::make_pair(-group.code->k(), tables_.At(*group.code));
-  };
-  std::map<std::pair<int, uint32_t>, size_t> next_descriptor;
-  for (size_t i = 0; i < jobs_.size(); ++i) {
-    for (const EncodeGroup& group : job(i).groups()) {
-      next_descriptor[key_of(group)] += static_cast<size_t>(group.count);
-    }
-  }
-  size_t end = 0;
-  for (auto& [key, place] : next_descriptor) end += std::exchange(place, end);
+  if (!MakesTiles()) tile_bytes_ = 0;
+  std::map<std::pair<int, uint32_t>, size_t> place_of = DescriptorPlaces();
+  size_t place_of_all = 0;
   size_t next = 0;
   for (size_t i = 0; i < jobs_.size(); ++i) {
     const bool direct = !in_place_ && IsDirect(job(i));
@@ -56,7 +73,7 @@ absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
         output_.Add(job(i).footprint.output_bytes, direct ? &job(i).reply : nullptr);
     for (const EncodeGroup& group : job(i).groups()) {
       const uint32_t table_offset = tables_.At(*group.code);
-      size_t& place = next_descriptor[key_of(group)];
+      size_t& place = tile_bytes_ > 0 ? place_of[KeyOf(group)] : place_of_all;
       for (int64_t b = 0; b < group.count; ++b, ++next) {
         const Block& block = blocks_[next];
         ldpc::EncodeBlock& descriptor = descriptors[place++];

@@ -60,7 +60,7 @@ struct EncodeTraits {
                                                         const ContinueCheck* may_continue) {
     EncodeGroup& group = of_groups[static_cast<size_t>(index)];
     if (!group.code->has_encode_plan()) {
-      // A standard's code is made to be encoded, and its plan is found within 0.1 ms.
+      // A standard's code is made to be encoded, and its plan is found in 0.2 ms.
       if (message.code().has_custom() && may_continue == nullptr) {
         return absl::optional<EncodeGroup>();
       }

@@ -24,6 +24,8 @@ class EncodeTables {
 
   // Of an added code's table, in memory(); after Place().
   uint32_t At(const ldpc::Code& code) const { return offsets_.at(&code); }
+  // Added codes.
+  size_t size() const { return offsets_.size(); }
   // Whether all were on the lane before this task.
   bool AreThere(const CudaLaneView& lane) const;
   // `control` is control memory as the kernels are to read it.
