@@ -84,7 +84,7 @@ class NarrowDecoder {
     Unroll<kWords>([&](auto i) {
       constexpr bool kPlain0 = i < kPlainWords[0];
       constexpr bool kPlain1 = i < kPlainWords[1];
-      registers_[i] = (w_.team == 0 ? kPlain0 : kPlain1) ? W::k128 : kNoMessages;
+      registers_[i] = (w_.team == 0 ? kPlain0 : kPlain1) ? kNarrow128 : kNoMessages;
     });
     io.Load();
     for (uint32_t iteration = 1;; ++iteration) {

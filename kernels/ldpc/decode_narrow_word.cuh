@@ -34,6 +34,8 @@ inline constexpr int kNarrowMaxChecks = 100;
 inline constexpr int kNarrowBitsStride = 26;  // words of a column in `bits`
 inline constexpr int kNarrowZeroBits = kNarrowMaxColumns * kNarrowBitsStride * 32;
 
+inline constexpr uint32_t kNarrow128 = Both(0x0080);  // 128 * 2^-24
+
 // What makes a message of a check's x: numbers in both halves.
 struct NarrowScale {
   uint32_t factor;  // * 2^-21
@@ -45,8 +47,7 @@ struct NarrowScale {
     return Fma2(BoxPlus(x, kUnit), offset, WithoutOffset(x));
   }
   __device__ __forceinline__ uint32_t WithoutOffset(uint32_t x) const {
-    constexpr uint32_t k128 = Both(0x0080);  // 128 * 2^-24
-    return Fma2(x, factor, k128);
+    return Fma2(x, factor, kNarrow128);
   }
 };
 
@@ -87,7 +88,6 @@ struct NarrowWord {
   static constexpr int kExtensions = kMaxRows - Graph::kDenseRows;
   static constexpr uint32_t kTwoTo10 = Both(0x6400);
   static constexpr uint32_t kMinusTwoTo10 = Both(0xe400);
-  static constexpr uint32_t k128 = Both(0x0080);       // 128 * 2^-24
   static constexpr uint32_t kMinus128 = Both(0xa000);  // -128 * 2^-14
   static constexpr int32_t k128High = 0x20000000;      // 128 * 2^-14 in the high half
 

@@ -17,12 +17,15 @@ namespace {
 constexpr int kChunkCost = 20;
 int SegmentCost(int num_pairs, int chunk) { return 15 + num_pairs * (4 + 5 * chunk); }
 
+// Of a group: whole chunks of rows, of which a chunk may be read from any bit below zc on.
+int ExtendedRows(int zc, int chunk) { return (GroupWords(zc) + 2 * chunk - 1) / chunk * chunk; }
+
 int PairsOf(size_t num_sources) { return static_cast<int>(num_sources + 1) / 2; }
 
 // Of all of a code, without making it.
 int CostOf(const Code& code, const EncodeProgram& program, int chunk) {
   const int zc = code.zc();
-  const int kept_chunks = (GroupWords(zc) + 2 * chunk - 1) / chunk;
+  const int kept_chunks = ExtendedRows(zc, chunk) / chunk;
   int cost = 0;
   std::vector<int> of_parity(static_cast<size_t>(code.rows()));
   for (const EncodeProgram::Sum& sum : program.sums) {
@@ -44,8 +47,7 @@ class TileBuilder {
  public:
   TileBuilder(const Code& code, const EncodeProgram& program, int chunk)
       : code_(code), program_(program), zc_(code.zc()), chunk_(chunk) {
-    const int group_words = GroupWords(zc_);
-    extended_rows_ = (group_words + 2 * chunk_ - 1) / chunk_ * chunk_;
+    extended_rows_ = ExtendedRows(zc_, chunk_);
     groups_at_ = chunk_ + 1;
     staging_at_ = groups_at_ + code.kb() * extended_rows_;
     const int kept_rows = (program.num_groups - code.kb()) * extended_rows_;
