@@ -105,10 +105,6 @@ absl::Status LaunchResident(cuda::ResidentMailbox* mailbox, uint64_t launch, int
 }
 
 absl::Status LaunchTiles(const EncodeBatch& batch, cudaStream_t stream) {
-  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
-      cudaFuncSetAttribute(&EncodeTilesKernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           kMaxTileBytes),
-      "cudaFuncSetAttribute"));
   const int tiles = (batch.num_blocks + kTileBlocks - 1) / kTileBlocks;
   EncodeTilesKernel<<<static_cast<unsigned>(tiles), device::kTileThreads,
                       static_cast<size_t>(batch.tile_bytes), stream>>>(
@@ -159,6 +155,10 @@ absl::Status PrepareEncodeKernels() {
   BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&EncodeKernel));
   BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&WideEncodeKernel<const EncodeBlock*>));
   BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&WideEncodeKernel<FewBlocks>));
+  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
+      cudaFuncSetAttribute(&EncodeTilesKernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           kMaxTileBytes),
+      "cudaFuncSetAttribute"));
   BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&EncodeTilesKernel));
   return cuda::LoadKernel(&ResidentEncodeKernel);
 }

@@ -42,7 +42,8 @@ int EncodeTileBytes(const Code& code);
 // Thread-safe for calls on different streams.
 absl::Status LaunchEncode(const EncodeBatch& batch, cudaStream_t stream);
 
-// Loads the kernels on the current device, which first launches would do otherwise.
+// Raises the shared-memory limit of the kernels on the current device and loads them, so that no
+// later launch does. Once per device, before the first launch.
 absl::Status PrepareEncodeKernels();
 
 // Whether PostEncode takes it: it has blocks_host, few of them, of no large code.

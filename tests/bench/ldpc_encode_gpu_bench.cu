@@ -215,6 +215,7 @@ void RunBatches(double copy_rate, cudaStream_t stream) {
 
 int main(int argc, char** argv) {
   const baseband::ldpc::Parts parts(argc > 1 ? argv[1] : "table");
+  Check(baseband::ldpc::PrepareEncodeKernels().ok(), "PrepareEncodeKernels");
   const auto stream = Value(baseband::cuda::Stream::Create());
   const double copy_rate = baseband::bench::DeviceCopy(stream.get()).rate();
   std::printf("a copy within the device moves %.0f GB/s, read and written\n", copy_rate * 1e-9);

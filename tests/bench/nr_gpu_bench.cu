@@ -132,6 +132,7 @@ void Run(const char* name, const std::vector<int>& blocks_of_tb, int e, int qm, 
 void RunAll() {
   Check(PrepareTransmitKernels());
   Check(PrepareReceiveKernels());
+  Check(ldpc::PrepareEncodeKernels());
   Check(ldpc::PrepareDecodeKernels());
   cudaDeviceProp device;
   Check(cudaGetDeviceProperties(&device, 0) == cudaSuccess, "cudaGetDeviceProperties");

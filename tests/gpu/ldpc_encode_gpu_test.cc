@@ -1,7 +1,6 @@
 // LaunchEncode against known answers and the CPU's version, which ldpc_encode_test holds against
 // the reference.
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "absl/cleanup/cleanup.h"
@@ -12,8 +11,8 @@
 #include "kernels/ldpc/encode_math.h"
 #include "kernels/ldpc/encode_program.h"
 #include "kernels/ldpc/reference.h"
+#include "tests/gpu/ldpc_encode_launch.h"
 #include "tests/support/custom_codes.h"
-#include "tests/support/gpu_test.h"
 #include "tests/support/ldpc_vectors.h"
 #include "tests/support/matchers.h"
 
@@ -21,124 +20,6 @@ namespace baseband::ldpc {
 namespace {
 
 using ::baseband::testing::FullMatrix;
-using ::baseband::testing::ToDevice;
-using ::baseband::testing::ToHost;
-
-using Bytes = std::vector<uint8_t>;
-constexpr uint8_t kGuard = 0xa5;   // fills the parity buffer before a launch
-constexpr size_t kGuardWords = 1;  // between two blocks' parities
-
-struct Block {
-  CodePtr code;
-  Bytes info;
-  int info_bits = 0;
-};
-
-// Blocks laid out for a launch: information without gaps, as clients send it, so at any byte.
-struct Layout {
-  // With the information at `base`, as the device addresses it.
-  std::vector<EncodeBlock> BlocksAt(const uint8_t* base) const {
-    std::vector<EncodeBlock> placed = blocks;
-    for (size_t i = 0; i < placed.size(); ++i) placed[i].info = base + info_offsets[i];
-    return placed;
-  }
-
-  std::vector<EncodeBlock> blocks;
-  std::vector<size_t> info_offsets;  // by block
-  std::vector<uint32_t> tables;
-  Bytes info;
-  size_t parity_bytes = 0;
-  int shared_bytes = 0;
-  int tile_bytes = 0;
-};
-
-size_t ParityWords(const Code& code) { return static_cast<size_t>(code.parity_bits() + 31) / 32; }
-
-Layout Lay(const std::vector<Block>& blocks, size_t first_byte) {
-  Layout layout;
-  std::map<const Code*, uint32_t> table_of;
-  layout.info.assign(first_byte, 0xff);
-  for (const Block& block : blocks) {
-    const Code& code = *block.code;
-    const auto [table, is_new] =
-        table_of.emplace(&code, static_cast<uint32_t>(layout.tables.size() * 4));
-    if (is_new) {
-      const auto words = (*code.encode_plan())->table();
-      EXPECT_EQ(words.size() % 4, 0u) << "tables follow each other at multiples of 16 bytes";
-      layout.tables.insert(layout.tables.end(), words.begin(), words.end());
-    }
-    EncodeBlock entry;
-    entry.table_offset = table->second;
-    layout.info_offsets.push_back(layout.info.size());
-    entry.info_bits = static_cast<uint32_t>(block.info_bits);
-    entry.parity_offset = static_cast<uint32_t>(layout.parity_bytes);
-    layout.blocks.push_back(entry);
-    layout.info.insert(layout.info.end(), block.info.begin(), block.info.end());
-    layout.parity_bytes += 4 * (ParityWords(code) + kGuardWords);
-    layout.shared_bytes = std::max(layout.shared_bytes, EncodeSharedBytes(code));
-    layout.tile_bytes = std::max(layout.tile_bytes, EncodeTileBytes(code));
-  }
-  return layout;
-}
-
-enum class Descriptors { kOnDevice, kAlsoOnHost };
-enum class Together { kNone, kTiles };
-
-// The parity of each block, in whole words; checks that nothing between them was written.
-std::vector<Bytes> EncodeOnGpu(const std::vector<Block>& blocks, size_t first_byte = 0,
-                               Descriptors descriptors = Descriptors::kOnDevice,
-                               Together together = Together::kNone) {
-  const Layout layout = Lay(blocks, first_byte);
-  const auto tables = ToDevice(layout.tables);
-  const auto info = ToDevice(layout.info, 16);
-  std::vector<EncodeBlock> placed = layout.BlocksAt(info.data());
-  const auto entries = ToDevice(placed);
-  const auto parity = ToDevice(Bytes(layout.parity_bytes, kGuard));
-  EncodeBatch batch;
-  batch.blocks = entries.data();
-  batch.num_blocks = static_cast<int>(blocks.size());
-  batch.tables = reinterpret_cast<const uint8_t*>(tables.data());
-  batch.parity = parity.data();
-  batch.shared_bytes = layout.shared_bytes;
-  if (descriptors == Descriptors::kAlsoOnHost) batch.blocks_host = placed.data();
-  if (together == Together::kTiles) batch.tile_bytes = layout.tile_bytes;
-  EXPECT_THAT(LaunchEncode(batch, cudaStreamPerThread), IsOk());
-  std::fill(placed.begin(), placed.end(), EncodeBlock());
-
-  const Bytes all = ToHost(parity);
-  std::vector<Bytes> parities;
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    const auto begin = all.begin() + layout.blocks[i].parity_offset;
-    const auto end = begin + static_cast<std::ptrdiff_t>(4 * ParityWords(*blocks[i].code));
-    parities.emplace_back(begin, end);
-    EXPECT_TRUE(std::all_of(end, end + 4 * kGuardWords, [](uint8_t b) { return b == kGuard; }))
-        << "written past the parity of block " << i << ", " << blocks[i].code->name();
-  }
-  return parities;
-}
-
-Bytes Expected(const Block& block) {
-  Bytes parity(4 * ParityWords(*block.code), 0);
-  EncodeOnCpu(*block.code, block.info, block.info_bits, absl::MakeSpan(parity));
-  return parity;
-}
-
-Block RandomBlock(const CodePtr& code, int info_bits, std::mt19937* random) {
-  Block block;
-  block.code = code;
-  block.info_bits = info_bits;
-  block.info = testing::RandomBytes(static_cast<size_t>(info_bits + 7) / 8, random);
-  return block;
-}
-
-void ExpectEqualToCpu(const std::vector<Block>& blocks, const std::vector<Bytes>& parities) {
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    EXPECT_EQ(parities[i], Expected(blocks[i])) << "block " << i << ", " << blocks[i].code->name()
-                                                << ", " << blocks[i].info_bits << " bits";
-  }
-}
-
-class LdpcEncodeGpuTest : public testing::GpuTest {};
 
 TEST_F(LdpcEncodeGpuTest, KnownAnswersOfTheStandardsAreMetInOneLaunch) {
   const std::vector<testing::EncodeVector> vectors = testing::ReadEncodeVectors();
@@ -241,70 +122,6 @@ TEST_F(LdpcEncodeGpuTest, PermutedBlocksHavePermutedParities) {
   for (size_t i = 0; i < order.size(); ++i) {
     EXPECT_EQ(permuted_parities[i], parities[order[i]]);
   }
-}
-
-std::vector<Bytes> EncodeInTiles(const std::vector<Block>& blocks, size_t first_byte) {
-  EXPECT_GE(blocks.size(), 4096u) << "few blocks are not encoded in tiles";
-  return EncodeOnGpu(blocks, first_byte, Descriptors::kOnDevice, Together::kTiles);
-}
-
-// Runs of blocks that begin and end anywhere in a tile, fillers, and any alignment.
-TEST_F(LdpcEncodeGpuTest, TilesOfEveryCodeEqualTheCpu) {
-  std::mt19937 random(8);
-  std::vector<CodePtr> codes = testing::IeeeCodes();
-  for (const int base_graph : {1, 2}) {
-    for (const int zc : NrLiftingSizes()) {
-      for (const int rows : {4, 7, 20, base_graph == 1 ? 46 : 42}) {
-        codes.push_back(*NrCode(base_graph, zc, rows));
-      }
-    }
-  }
-  for (const int zc : {1, 2, 7, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 511, 512}) {
-    codes.push_back(*Code::Create(testing::TriangularMatrix(6, 14, zc, &random), Family::kCustom,
-                                  "triangular zc=" + std::to_string(zc)));
-  }
-  for (size_t first_byte = 0; first_byte < 4; ++first_byte) {
-    std::vector<Block> blocks;
-    for (const CodePtr& code : codes) {
-      const int k = code->k();
-      for (size_t more = 1 + random() % 40; more > 0; --more) {
-        const int info_bits = random() % 2 == 0 ? k : 1 + static_cast<int>(random() % k);
-        blocks.push_back(RandomBlock(code, info_bits, &random));
-      }
-    }
-    ExpectEqualToCpu(blocks, EncodeInTiles(blocks, first_byte));
-  }
-}
-
-TEST_F(LdpcEncodeGpuTest, TilesWhoseBlocksAreOfManyCodesEqualTheCpu) {
-  std::mt19937 random(9);
-  std::vector<Block> blocks;
-  while (blocks.size() < 4200) {
-    const int zc = NrLiftingSizes()[random() % NrLiftingSizes().size()];
-    const CodePtr code = *NrCode(1 + static_cast<int>(random() % 2), zc);
-    blocks.push_back(RandomBlock(code, code->k(), &random));
-  }
-  ExpectEqualToCpu(blocks, EncodeInTiles(blocks, 0));
-}
-
-TEST_F(LdpcEncodeGpuTest, FullTilesAndALastBlockEqualTheCpu) {
-  std::mt19937 random(10);
-  for (const CodePtr& code : {*NrCode(1, 384), *NrCode(1, 30), *NrCode(2, 208, 13)}) {
-    std::vector<Block> blocks;
-    while (blocks.size() < 4097) blocks.push_back(RandomBlock(code, code->k(), &random));
-    ExpectEqualToCpu(blocks, EncodeInTiles(blocks, 0));
-  }
-}
-
-TEST_F(LdpcEncodeGpuTest, ACodeTooLargeForTilesIsEncodedAmongOthers) {
-  std::mt19937 random(11);
-  const auto largest =
-      Code::Create(testing::TriangularMatrix(kMaxRows, kMaxColumns, kMaxZc - 1, &random),
-                   Family::kCustom, "largest");
-  ASSERT_THAT(largest, IsOk());
-  std::vector<Block> blocks = {RandomBlock(*largest, (*largest)->k(), &random)};
-  while (blocks.size() < 4096) blocks.push_back(RandomBlock(*NrCode(2, 5), 50, &random));
-  ExpectEqualToCpu(blocks, EncodeInTiles(blocks, 0));
 }
 
 TEST_F(LdpcEncodeGpuTest, DescriptorsOfTheHostAreReadBeforeTheLaunchReturns) {
