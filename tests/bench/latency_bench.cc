@@ -61,6 +61,13 @@ load::LoadResult Run(const load::LoadSpec& spec, const Workload& workload) {
   return result;
 }
 
+// What its units are.
+const char* ThingOf(const Workload& workload) {
+  if (workload.unit == "Gb/s") return "information bits";
+  if (workload.unit == "Gsym/s") return "symbols";
+  return workload.unit == "Gsps" ? "samples" : "points";
+}
+
 // That are due at each share of the load, so that some are answered for sure.
 constexpr double kLeastCalls = 20.0;
 
@@ -97,7 +104,10 @@ void Measure(const std::string& target, const std::string& device, const Workloa
   }
   const Times call = Times::Of(seconds_a_call);
   const RowParameters parameters = {{"operation", workload.name}};
-  RateRow("calls", device, parameters, 1.0, "call", call.median, call.spread).Emit();
+  RowParameters of_calls = parameters;
+  of_calls.emplace_back("a call", absl::StrCat(workload.units, " ", ThingOf(workload)));
+  of_calls.emplace_back("in flight", absl::StrCat(closed.pace.in_flight));
+  RateRow("calls", device, of_calls, 1.0, "call", call.median, call.spread).Emit();
   std::printf("%-28s carries %.0f calls/s\n", workload.name.c_str(), 1.0 / call.median);
   for (size_t share = 0; share < std::size(kShares); ++share) {
     std::printf("  at %3.0f %%:", 100 * kShares[share]);
@@ -113,7 +123,9 @@ void Measure(const std::string& target, const std::string& device, const Workloa
       row.along = "load";
       row.value = times.median;
       row.unit = "s";
-      row.spread = (*std::max_element(of.begin(), of.end()) - times.best) / times.median;
+      if (of.size() > 1) {
+        row.spread = (*std::max_element(of.begin(), of.end()) - times.best) / times.median;
+      }
       row.Emit();
       std::printf("  %s %.2f ms", kQuantiles[i].first, 1e3 * times.median);
     }

@@ -18,18 +18,22 @@ namespace baseband::bench {
 // The file that rows are appended to; without that variable of the environment there are none.
 inline constexpr char kRowsVariable[] = "BASEBAND_BENCH_ROWS";
 
+// The spread of what was measured once.
+inline constexpr double kNoSpread = -1.0;
+
 // Seconds of one and the same work, again and again.
 struct Times {
   double best = 0.0;
   double median = 0.0;
-  double spread = 0.0;  // of the middle half, as a share of the median
+  double spread = 0.0;  // of the middle half, as a share of the median; kNoSpread of one alone
 
   // One or more.
   static Times Of(std::vector<double> seconds) {
     std::sort(seconds.begin(), seconds.end());
     const size_t n = seconds.size();
     const double median = seconds[n / 2];
-    return {seconds[0], median, (seconds[n - 1 - n / 4] - seconds[n / 4]) / median};
+    const double middle = seconds[n - 1 - n / 4] - seconds[n / 4];
+    return {seconds[0], median, n == 1 ? kNoSpread : middle / median};
   }
 };
 
@@ -53,9 +57,9 @@ struct Row {
   std::string along;  // which of them is the x axis of a figure; empty: it is a line of a table
 
   double value = 0.0;
-  std::string unit;     // "s": less is better; "bit/s" and all others: more is
-  double spread = 0.0;  // of the repetitions, as a share
-  bool checked = true;  // the result was compared with the right one, and was right
+  std::string unit;           // "s": less is better; "bit/s" and all others: more is
+  double spread = kNoSpread;  // of the repetitions, as a share
+  bool checked = true;        // the result was compared with the right one, and was right
 
   // What one bit (or sample, or point) takes at least; of a time, all that was timed. 0: not
   // counted.
@@ -125,7 +129,7 @@ inline std::string ToJson(const Row& row) {
   json += "}";
   if (!row.along.empty()) json += ",\"along\":" + Quoted(row.along);
   json += ",\"value\":" + Number(row.value) + ",\"unit\":" + Quoted(row.unit);
-  json += ",\"spread\":" + Number(row.spread);
+  if (row.spread >= 0.0) json += ",\"spread\":" + Number(row.spread);
   json += std::string(",\"checked\":") + (row.checked ? "true" : "false");
   if (row.bytes > 0.0) {
     json += ",\"bytes\":" + Number(row.bytes) + ",\"over\":" + Quoted(row.over);

@@ -9,12 +9,14 @@ namespace baseband::ctl {
 absl::StatusOr<Json> ParseJson(absl::string_view text) {
   try {
     return Json::parse(text.begin(), text.end());
-  } catch (const Json::parse_error& error) {
-    // Behind the library's name for it.
-    const absl::string_view what = error.what();
-    const size_t place = what.find(" at line ");
-    return absl::InvalidArgumentError(absl::StrCat(
-        "is not JSON: ", place == absl::string_view::npos ? what : what.substr(place + 4)));
+  } catch (const Json::exception& error) {  // of what is no JSON, and of numbers past a double's
+    // Behind the library's names for it.
+    absl::string_view what = error.what();
+    for (const absl::string_view name : {"] ", " at "}) {
+      const size_t place = what.find(name);
+      if (place != absl::string_view::npos) what.remove_prefix(place + name.size());
+    }
+    return absl::InvalidArgumentError(absl::StrCat("is not JSON: ", what));
   }
 }
 

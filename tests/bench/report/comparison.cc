@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace baseband::bench {
+
+namespace {
+
+double SpreadOf(const Row& row) { return row.spread < 0.0 ? kAssumedSpread : row.spread; }
+
+}  // namespace
 
 Comparison Compare(const BenchRun& before, const BenchRun& now) {
   Comparison comparison;
@@ -21,7 +28,7 @@ Comparison Compare(const BenchRun& before, const BenchRun& now) {
     rows.erase(found);
     const double ratio = change.now.value / change.before.value;
     change.slower = (row.unit == "s" ? ratio : 1.0 / ratio) - 1.0;
-    const double least = std::max({kLeastChange, row.spread, change.now.spread});
+    const double least = std::max({kLeastChange, SpreadOf(row), SpreadOf(change.now)});
     if (change.slower > least) {
       comparison.worse.push_back(change);
     } else if (1.0 / (1.0 + change.slower) - 1.0 > least) {
@@ -44,6 +51,17 @@ Comparison Compare(const BenchRun& before, const BenchRun& now) {
   compare("gpu", before.head.gpu, now.head.gpu);
   compare("driver", before.head.driver, now.head.driver);
   return comparison;
+}
+
+Comparison Confirmed(Comparison first, const Comparison& again) {
+  std::vector<Change> worse;
+  for (const Change& change : again.worse) {
+    const auto is_same = [&](const Change& of) { return KeyOf(of.now) == KeyOf(change.now); };
+    if (std::any_of(first.worse.begin(), first.worse.end(), is_same)) worse.push_back(change);
+  }
+  first.alike += static_cast<int>(first.worse.size() - worse.size());
+  first.worse = std::move(worse);
+  return first;
 }
 
 }  // namespace baseband::bench

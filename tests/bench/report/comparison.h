@@ -11,6 +11,8 @@ namespace baseband::bench {
 
 // What a value must be worse or better by, at least, to count.
 inline constexpr double kLeastChange = 0.10;
+// The spread that what was measured once is taken to have.
+inline constexpr double kAssumedSpread = 0.50;
 
 struct Change {
   Row before;
@@ -32,6 +34,10 @@ struct Comparison {
 
 // Rows of limits among them: a machine that allows less is named, too.
 Comparison Compare(const BenchRun& before, const BenchRun& now);
+
+// `first` once what was worse is measured again, and all of it compared: what `again` does not find
+// worse is alike. Nothing becomes better, for it was measured more often than before.
+Comparison Confirmed(Comparison first, const Comparison& again);
 
 }  // namespace baseband::bench
 

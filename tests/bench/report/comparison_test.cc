@@ -67,6 +67,27 @@ TEST(ComparisonTest, WhatRepetitionsOfEitherRunDifferByIsNothing) {
               ElementsAre("a"));
 }
 
+TEST(ComparisonTest, WhatWasMeasuredOnceMayDifferByHalf) {
+  const BenchRun before = RunOf({RateOf("a", 100, kNoSpread), RateOf("b", 100, kNoSpread)});
+
+  EXPECT_THAT(CodesOf(Compare(before, RunOf({RateOf("a", 70), RateOf("b", 60)})).worse),
+              ElementsAre("b"));
+}
+
+TEST(ComparisonTest, WhatIsMeasuredAgainStaysWorseOrIsAlike) {
+  const BenchRun before = RunOf({RateOf("a", 100), RateOf("b", 100), RateOf("c", 100)});
+  const Comparison first =
+      Compare(before, RunOf({RateOf("a", 50), RateOf("b", 60), RateOf("c", 100)}));
+
+  const Comparison confirmed = Confirmed(
+      first, Compare(before, RunOf({RateOf("a", 70), RateOf("b", 125), RateOf("c", 140)})));
+
+  EXPECT_THAT(CodesOf(confirmed.worse), ElementsAre("a"));
+  EXPECT_EQ(confirmed.worse[0].now.value, 70);
+  EXPECT_THAT(confirmed.better, IsEmpty());
+  EXPECT_EQ(confirmed.alike, 2);
+}
+
 TEST(ComparisonTest, TheWorstComesFirst) {
   const Comparison comparison = Compare(RunOf({RateOf("a", 100), RateOf("b", 100), TimeOf("c", 1)}),
                                         RunOf({RateOf("a", 80), RateOf("b", 20), TimeOf("c", 2)}));

@@ -5,14 +5,11 @@
 
 #include <string>
 
-#include "tests/bench/report/page.h"
-
 namespace baseband::bench {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 Row LimitOf(const std::string& device, const std::string& of, double value) {
   return RateRow("limit", device, {{"of", of}}, value, "x", 1.0, 0.0);
@@ -91,37 +88,6 @@ TEST(FiguresTest, WhatHasBytesAndOperationsIsBelowARoof) {
   run.rows.push_back(RowOf(10, 10));
 
   EXPECT_THAT(DrawRoofline(run, "a machine"), HasSubstr("cpu, integer"));
-}
-
-TEST(PageTest, NumbersHaveThreeDigitsAndAPrefix) {
-  EXPECT_EQ(Si(57.63e6, "bit/s"), "57.6 Mbit/s");
-  EXPECT_EQ(Si(999.6e6, "bit/s"), "1.00 Gbit/s");
-  EXPECT_EQ(Si(107.5e-6, "s"), "108 us");
-  EXPECT_EQ(Si(1.0, "s"), "1.00 s");
-  EXPECT_EQ(Si(2.214e12, "bit/s"), "2.21 Tbit/s");
-}
-
-TEST(PageTest, SaysWhatFailedAndWhatWasNotCheckedAndHowMuchIsReached) {
-  BenchRun run = Machine();
-  run.failed = {"x_bench ended with exit code 1"};
-  run.rows.push_back(RowOf(10, 10));
-  run.rows.back().checked = false;
-
-  const std::string page = PageOf(run, absl::nullopt);
-
-  EXPECT_THAT(page, HasSubstr("**FAILED**: x_bench ended with exit code 1"));
-  EXPECT_THAT(page, HasSubstr("| a | 8.00 bit/s, unchecked | 0 % | 80 % of 10.0 bit/s (memory) |"));
-  EXPECT_THAT(page, Not(HasSubstr("Compared")));
-}
-
-TEST(PageTest, NamesWhatIsWorse) {
-  BenchRun run;
-  run.rows = {RowOf(0, 0)};
-  BenchRun before = run;
-  before.rows[0].value = 12;
-
-  EXPECT_THAT(PageOf(run, Compare(before, run)),
-              HasSubstr("| encode cpu code=a [bit/s] | 12.0 bit/s | 8.00 bit/s | +50 % | 0 % |"));
 }
 
 }  // namespace

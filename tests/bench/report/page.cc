@@ -1,5 +1,6 @@
 #include "tests/bench/report/page.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -49,6 +50,8 @@ constexpr Headline kHeadlines[] = {
      "search cpu functional=Schwefel precision=float32 [point/s]", "muParser 32-35 M"},
 };
 
+constexpr double kMuchSpread = 0.25;  // of what runs alone, a few per cent are usual
+
 constexpr const char* kPrefixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P"};
 
 std::string Cells(const std::vector<std::string>& cells) {
@@ -57,6 +60,11 @@ std::string Cells(const std::vector<std::string>& cells) {
 std::string Header(const std::vector<std::string>& cells) {
   return Cells(cells) + "|" + absl::StrJoin(std::vector<std::string>(cells.size(), "---"), "|") +
          "|\n";
+}
+
+// Of repetitions.
+std::string SpreadText(double spread) {
+  return spread < 0.0 ? "once" : absl::StrFormat("%.0f %%", 100.0 * spread);
 }
 
 std::string Percent(double share) { return absl::StrFormat("%.0f %%", 100.0 * share); }
@@ -72,7 +80,7 @@ std::string Changes(const char* title, const std::vector<Change>& changes) {
     text += Cells({KeyOf(change.now), Si(change.before.value, change.before.unit),
                    Si(change.now.value, change.now.unit),
                    absl::StrFormat("%+.0f %%", 100.0 * change.slower),
-                   Percent(std::fmax(change.before.spread, change.now.spread))});
+                   SpreadText(change.before.spread) + ", " + SpreadText(change.now.spread)});
   }
   return text;
 }
@@ -84,10 +92,10 @@ std::string ComparisonText(const Comparison& comparison) {
   }
   text += absl::StrFormat(
       "%d worse, %d better, %d alike; %d are new, %d are not measured any more. Worse and better: "
-      "by "
-      "more than %.0f %% and than the spread of either run.\n",
+      "by more than %.0f %% and than the spread of either run, %.0f %% where that measured once. "
+      "What seemed worse was measured up to three times more.\n",
       comparison.worse.size(), comparison.better.size(), comparison.alike, comparison.added,
-      comparison.gone.size(), 100.0 * kLeastChange);
+      comparison.gone.size(), 100.0 * kLeastChange, 100.0 * kAssumedSpread);
   text += Changes("worse", comparison.worse) + Changes("better", comparison.better);
   for (const std::string& key : comparison.gone) text += absl::StrCat("\nGone: ", key, "\n");
   return text;
@@ -98,14 +106,23 @@ std::string Measured(const BenchRun& run) {
   for (const Row& row : run.rows) rows.emplace(KeyOf(row), &row);
   const auto value = [&](const char* key) {
     const auto found = rows.find(key);
-    return found == rows.end() ? "" : ValueOf(*found->second);
+    if (found == rows.end()) return std::string();
+    const Row& row = *found->second;
+    return row.spread > kMuchSpread ? absl::StrCat(ValueOf(row), ", spread ", Percent(row.spread))
+                                    : ValueOf(row);
   };
-  std::string text =
-      "\n## Measured\n" + Header({"", "GPU", "peer, GPU", "CPU, one core", "peer, one core"});
+  std::string text;
   for (const Headline& line : kHeadlines) {
-    text += Cells({line.name, value(line.gpu), line.gpu_peer, value(line.cpu), line.cpu_peer});
+    const std::string gpu = value(line.gpu);
+    const std::string cpu = value(line.cpu);
+    if (gpu.empty() && cpu.empty()) continue;
+    text += Cells(
+        {line.name, gpu, gpu.empty() ? "" : line.gpu_peer, cpu, cpu.empty() ? "" : line.cpu_peer});
   }
-  return text;
+  if (text.empty()) return text;
+  return "\n## Measured\nPeers: as published, or as measured on other machines; not in this "
+         "run.\n\n" +
+         Header({"", "GPU", "peer, GPU", "CPU, one core", "peer, one core"}) + text;
 }
 
 // Rows that are alike in what, device and names of parameters share a table.
@@ -124,15 +141,16 @@ std::string Tables(const BenchRun& run) {
     for (auto& [of, text] : tables) table = of == columns ? &text : table;
     if (table == nullptr) {
       std::vector<std::string> header(columns.begin() + 2, columns.end());
+      const std::string names = absl::StrJoin(header, ", ");
       for (const char* name : {"value", "spread", "of what is allowed"}) header.push_back(name);
       table = &tables
-                   .emplace_back(columns, absl::StrCat("\n## ", row.what, ", ", row.device, "\n",
-                                                       Header(header)))
+                   .emplace_back(columns, absl::StrCat("\n## ", row.what, ", ", row.device, ", by ",
+                                                       names, "\n", Header(header)))
                    .second;
     }
     const auto bound = limits.Of(row);
     cells.push_back(ValueOf(row));
-    cells.push_back(Percent(row.spread));
+    cells.push_back(SpreadText(row.spread));
     cells.push_back(bound.has_value()
                         ? absl::StrCat(Percent(ShareOf(*bound, row)), " of ",
                                        Si(bound->value, row.unit), " (", bound->by, ")")
@@ -157,7 +175,7 @@ std::string Numbers(const Panel& panel) {
   }
   std::string text = absl::StrCat("\n", panel.title, ":\n\n", Header(header));
   for (auto& [x, line] : lines) {
-    line.insert(line.begin(), absl::StrCat(x));
+    line.insert(line.begin(), absl::StrFormat("%.9g", x));
     text += Cells(line);
   }
   return text;
@@ -185,8 +203,24 @@ std::string MachineOf(const Head& head) {
   return absl::StrCat(text, "; commit ", head.commit, ", ", head.begin, ", ", head.mode);
 }
 
+std::string BusyText(const BenchRun& run) {
+  const auto is_much = [](const Row& row) { return row.spread > kMuchSpread; };
+  const auto count = std::count_if(run.rows.begin(), run.rows.end(), is_much);
+  if (static_cast<double>(count) <= 0.05 * static_cast<double>(run.rows.size())) return "";
+  return absl::StrFormat(
+      "This machine had other work: %d of %d measurements have a spread of more than %.0f %%. They "
+      "say less than the machine can do.",
+      count, run.rows.size(), 100.0 * kMuchSpread);
+}
+
 std::string PageOf(const BenchRun& run, const absl::optional<Comparison>& comparison) {
-  std::string text = absl::StrCat("# Results\n", MachineOf(run.head), ".\n");
+  std::string text = absl::StrCat(
+      "# Results\n", MachineOf(run.head),
+      ".\n\nSpread: of a measurement's repetitions the middle half, as a share of their median.\n");
+  if (!run.ended) text += "\n**Broken off**: this run did not come to its end.\n";
+  if (const std::string busy = BusyText(run); !busy.empty()) {
+    absl::StrAppend(&text, "\n**", busy, "**\n");
+  }
   for (const std::string& failed : run.failed)
     absl::StrAppend(&text, "\n**FAILED**: ", failed, "\n");
   if (comparison.has_value()) text += ComparisonText(*comparison);

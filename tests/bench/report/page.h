@@ -16,6 +16,9 @@ std::string Si(double value, const std::string& unit);
 // What it was measured on and with, a line.
 std::string MachineOf(const Head& head);
 
+// What a reader has to know of a run whose measurements differ much; empty if they do not.
+std::string BusyText(const BenchRun& run);
+
 // Markdown: the machine, what failed, what has changed, README's "Measured", what the machine
 // allows, a table of each operation, and the figures with their numbers.
 std::string PageOf(const BenchRun& run, const absl::optional<Comparison>& comparison);

@@ -27,6 +27,10 @@ int ExitCode(const std::vector<std::string>& arguments, std::string* output) {
   return code;
 }
 
+std::string FileOf(const Head& head, const std::string& line) {
+  return HeadLine(head) + "\n" + line + "\n" + EndLine() + "\n";
+}
+
 class ReportTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -78,17 +82,16 @@ TEST_F(ReportTest, WhatIsWorseIsNamedAndHasAnExitCodeOfItsOwn) {
     std::ofstream(folder_ + "/" + name) << text;
     return folder_ + "/" + name;
   };
-  const std::string before = write("before.jsonl", HeadLine({}) + "\n" + ToJson(row) + "\n");
+  const std::string before = write("before.jsonl", FileOf({}, ToJson(row)));
   row.value = 4;
-  const std::string now = write("now.jsonl", HeadLine({}) + "\n" + ToJson(row) + "\n");
+  const std::string now = write("now.jsonl", FileOf({}, ToJson(row)));
   std::string output;
 
   EXPECT_EQ(ExitCode({folder_, "--from=" + now, "--compare=" + before}, &output), 3);
   EXPECT_THAT(output, HasSubstr("WORSE: encode cpu code=a [bit/s]: 4.00 bit/s, was 8.00 bit/s, "
                                 "takes +100 %"));
 
-  const std::string failed =
-      write("failed.jsonl", HeadLine({}) + "\n" + FailedLine("x_bench ended") + "\n");
+  const std::string failed = write("failed.jsonl", FileOf({}, FailedLine("x_bench ended")));
   EXPECT_EQ(ExitCode({folder_, "--from=" + failed, "--compare=" + before}, &output), 1);
   EXPECT_THAT(output, HasSubstr("FAILED: x_bench ended"));
 }
@@ -104,11 +107,59 @@ TEST_F(ReportTest, AFileThatIsNoRunIsRefusedBeforeAnythingIsMeasured) {
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/new"));
 }
 
+TEST_F(ReportTest, ARunThatHasNoEndIsDrawnAndSaidToHaveNoneButNotComparedWith) {
+  std::filesystem::create_directories(folder_ + "/old");
+  const std::string file = folder_ + "/old/run.jsonl";
+  const Row row = RateRow("encode", "cpu", {}, 8, "bit", 1.0, 0.0);
+  std::ofstream(file) << HeadLine({}) << "\n" << ToJson(row) << "\n";
+  std::string output;
+
+  EXPECT_EQ(ExitCode({folder_ + "/page", "--from=" + file}, &output), 0);
+  EXPECT_THAT(output, HasSubstr("run.jsonl was broken off"));
+  EXPECT_EQ(ExitCode({folder_ + "/new", "--compare=" + file}, &output), 2);
+  EXPECT_THAT(output, HasSubstr("run.jsonl was broken off: it is no run to compare with"));
+  Head head;
+  head.mode = "full";
+  std::ofstream(file) << HeadLine(head) << "\n" << EndLine() << "\n";
+  EXPECT_EQ(ExitCode({folder_ + "/new", "--compare=" + file}, &output), 2);
+  EXPECT_THAT(output, HasSubstr("run.jsonl has no measurement to compare with"));
+}
+
+TEST_F(ReportTest, WhatAnotherRunLeftIsNotWrittenOver) {
+  std::filesystem::create_directories(folder_);
+  const std::string file = folder_ + "/run.jsonl";
+  std::ofstream(file) << FileOf({}, ToJson(RateRow("encode", "cpu", {}, 8, "bit", 1.0, 0.0)));
+  std::ofstream(folder_ + "/batches.svg") << "of an earlier page\n";
+  const std::string other = folder_ + "/other.jsonl";
+  std::filesystem::copy_file(file, other);
+  std::string output;
+
+  EXPECT_EQ(ExitCode({folder_, "--quick"}, &output), 2);
+  EXPECT_THAT(output, HasSubstr("run.jsonl is there already: name another FOLDER, or remove it"));
+  EXPECT_EQ(ExitCode({folder_, "--from=" + other}, &output), 2);
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/batches.svg"));
+  EXPECT_EQ(ExitCode({folder_, "--from=" + file}, &output), 0);
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/batches.svg"));  // the run has none
+}
+
+TEST_F(ReportTest, FlagsThatCannotBeFollowedAreRefusedBeforeAnythingIsMeasured) {
+  std::string output;
+
+  EXPECT_EQ(ExitCode({"/dev/null", "--quick"}, &output), 2);
+  EXPECT_THAT(output, HasSubstr("cannot make /dev/null"));
+  EXPECT_EQ(ExitCode({folder_, "--from=x.jsonl", "--turns=2"}, &output), 2);
+  EXPECT_THAT(output, HasSubstr("--turns excludes --from"));
+  EXPECT_EQ(ExitCode({folder_, "--device=cpu", "--only=limits_gpu_bench"}, &output), 2);
+  EXPECT_THAT(output, HasSubstr("--only=limits_gpu_bench needs a GPU: --device=cpu"));
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
 TEST_F(ReportTest, AQuickRunIsNotHeldAgainstAFullOne) {
   std::filesystem::create_directories(folder_);
   Head head;
   head.mode = "full";
-  std::ofstream(folder_ + "/full.jsonl") << HeadLine(head) << "\n";
+  const Row row = RateRow("encode", "cpu", {}, 8, "bit", 1.0, 0.0);
+  std::ofstream(folder_ + "/full.jsonl") << FileOf(head, ToJson(row));
   std::string output;
 
   EXPECT_EQ(

@@ -1,5 +1,7 @@
 #include "tests/bench/report/run_file.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -75,8 +77,12 @@ using Places = std::map<std::string, Place>;
 void Merge(const Row& again, Row* row) {
   const bool is_better = row->unit == "s" ? again.value < row->value : again.value > row->value;
   const bool checked = row->checked && again.checked;
+  const double spread = row->spread < 0.0 || again.spread < 0.0
+                            ? std::abs(again.value - row->value) / std::min(again.value, row->value)
+                            : (is_better ? again : *row).spread;
   if (is_better) *row = again;
   row->checked = checked;
+  row->spread = spread;
 }
 
 absl::Status AddRow(const Json& json, Places* places, int turn_line, int line, BenchRun* run) {
@@ -86,6 +92,10 @@ absl::Status AddRow(const Json& json, Places* places, int turn_line, int line, B
   if (row.what.empty()) return absl::InvalidArgumentError(": 'what' is missing");
   if (row.device.empty()) return absl::InvalidArgumentError(": 'device' is missing");
   if (row.unit.empty()) return absl::InvalidArgumentError(": 'unit' is missing");
+  if (!json.contains("value")) return absl::InvalidArgumentError(": 'value' is missing");
+  if (json.contains("spread") && !(row.spread >= 0.0)) {
+    return absl::InvalidArgumentError(absl::StrCat(".spread: ", row.spread, " is less than 0"));
+  }
   if (!(row.value > 0.0)) {
     return absl::InvalidArgumentError(absl::StrCat(".value: ", row.value, " is not more than 0"));
   }
@@ -104,6 +114,7 @@ absl::Status AddRow(const Json& json, Places* places, int turn_line, int line, B
 
 absl::Status AddLine(const Json& json, Places* places, int* turn_line, int line, BenchRun* run) {
   if (!json.is_object()) return absl::InvalidArgumentError(": is not an object");
+  if (run->ended) return absl::InvalidArgumentError(": is behind the run's end");
   const bool is_head = json.contains("run");
   if (is_head != (line == 1)) {
     return absl::InvalidArgumentError(is_head ? ": another run's head; a file has one run"
@@ -121,6 +132,7 @@ absl::Status AddLine(const Json& json, Places* places, int* turn_line, int line,
     *turn_line = line;
     return absl::OkStatus();
   }
+  if (json.contains("end")) return ctl::SetBool(json["end"], &run->ended);
   return AddRow(json, places, *turn_line, line, run);
 }
 
@@ -142,7 +154,10 @@ std::string FailedLine(const std::string& what) { return Json{{"failed", what}}.
 
 std::string TurnLine(int turn) { return Json{{"turn", turn}}.dump(); }
 
+std::string EndLine() { return Json{{"end", true}}.dump(); }
+
 absl::StatusOr<BenchRun> ParseRun(absl::string_view text, const std::string& name) {
+  if (text.empty()) return absl::InvalidArgumentError(absl::StrCat(name, " is empty"));
   BenchRun run;
   Places places;
   int turn_line = 0;  // where the turn began

@@ -76,6 +76,27 @@ TEST(RunFileTest, OfSeveralTurnsTheBestCounts) {
               HasSubstr("run.jsonl:7: measures what line 5 does"));
 }
 
+TEST(RunFileTest, WhatEveryTurnMeasuresOnceHasTheirDifferenceForASpread) {
+  Row row = SomeRow();
+  row.spread = kNoSpread;
+  std::string text = HeadText() + ToJson(row) + "\n";
+  EXPECT_EQ(ParseRun(text, "run.jsonl")->rows[0].spread, kNoSpread);
+  row.value *= 0.8;
+  text += TurnLine(2) + "\n" + ToJson(row) + "\n";
+
+  const absl::StatusOr<BenchRun> run = ParseRun(text, "run.jsonl");
+
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_DOUBLE_EQ(run->rows[0].spread, 0.25);
+}
+
+TEST(RunFileTest, ARunHasEndedIfItSaysSo) {
+  const std::string text = HeadText() + ToJson(SomeRow()) + "\n";
+
+  EXPECT_FALSE(ParseRun(text, "run.jsonl")->ended);
+  EXPECT_TRUE(ParseRun(text + EndLine() + "\n", "run.jsonl")->ended);
+}
+
 TEST(RunFileTest, ATimeHasWhatAllOfItTakes) {
   const Row row = TimeRow(SomeRow(), 2 * 8448, "blocks");
 
@@ -91,12 +112,15 @@ TEST(RunFileTest, TheSpreadIsThatOfTheMiddleHalf) {
   EXPECT_EQ(times.best, 1);
   EXPECT_EQ(times.median, 5);
   EXPECT_DOUBLE_EQ(times.spread, (6.0 - 3.0) / 5.0);
-  EXPECT_EQ(Times::Of({3}).spread, 0.0);
+  EXPECT_EQ(Times::Of({3}).spread, kNoSpread);
 }
 
 TEST(RunFileTest, RefusesWithTheNameOfTheFileAndTheLine) {
   const std::string row = ToJson(SomeRow()) + "\n";
-  EXPECT_THAT(MessageOf(""), HasSubstr("run.jsonl:1: is not JSON"));
+  EXPECT_EQ(MessageOf(""), "run.jsonl is empty");
+  EXPECT_THAT(MessageOf("\n"), HasSubstr("run.jsonl:1: is not JSON"));
+  EXPECT_THAT(MessageOf(HeadText() + EndLine() + "\n" + row),
+              HasSubstr("run.jsonl:3: is behind the run's end"));
   EXPECT_THAT(MessageOf(row), HasSubstr("run.jsonl:1: is no run's head"));
   EXPECT_THAT(MessageOf(HeadText() + row + HeadText()),
               HasSubstr("run.jsonl:3: another run's head"));
@@ -111,6 +135,11 @@ TEST(RunFileTest, RefusesARowThatIsNone) {
   const std::string start = HeadText() + R"({"what":"decode","device":"cpu","unit":"s",)";
   EXPECT_THAT(MessageOf(start + R"("value":0})"),
               HasSubstr("run.jsonl:2.value: 0 is not more than 0"));
+  EXPECT_THAT(MessageOf(start + R"("spread":1})"), HasSubstr("run.jsonl:2: 'value' is missing"));
+  EXPECT_THAT(MessageOf(start + R"("value":1e999})"),
+              HasSubstr("run.jsonl:2: is not JSON: number overflow"));
+  EXPECT_THAT(MessageOf(start + R"("value":1,"spread":-1})"),
+              HasSubstr("run.jsonl:2.spread: -1 is less than 0"));
   EXPECT_THAT(MessageOf(start + R"("value":true})"), HasSubstr("run.jsonl:2.value: true is not"));
   EXPECT_THAT(MessageOf(start + R"("value":1,"colour":"red"})"),
               HasSubstr("run.jsonl:2: 'colour' is not one of what, device, parameters"));
