@@ -58,6 +58,9 @@ TEST(PageTest, ABusyMachineIsSaidToBe) {
   EXPECT_EQ(BusyText(RunOf(5)), "");
   EXPECT_THAT(PageOf(RunOf(5), {}), Not(HasSubstr("other work")));
   EXPECT_THAT(PageOf(RunOf(6), {}), HasSubstr("6 of 100 measurements have a spread of more than"));
+  BenchRun server = RunOf(40);
+  for (Row& row : server.rows) row.device = "cpu server";
+  EXPECT_EQ(BusyText(server), "");
 }
 
 TEST(PageTest, SaysWhatIsKnownOfSpreadsAndOfTheEnd) {
