@@ -61,10 +61,10 @@ class CrcStop {
     // Columns that have no filler in either code word, then those that have.
     const uint32_t plain = Divide(min(end[0], end[1]), shape_.zc_magic);
 #pragma unroll 8
-    for (uint32_t column = 0; column < plain; ++column) add(Add2(*app, kHalfMinusQuarter));
+    for (uint32_t column = 0; column < plain; ++column) add(Add2(*app, kHalfMinus128));
     for (uint32_t bit = plain * shape_.zc + row; bit < max(end[0], end[1]); bit += shape_.zc) {
       const uint32_t wanted = (bit < end[0] ? 0x8000 : 0) | (bit < end[1] ? 0x80000000 : 0);
-      add(Add2(*app, kHalfMinusQuarter) & wanted);
+      add(Add2(*app, kHalfMinus128) & wanted);
     }
     ones = (ones >> 15 & 1) | (ones >> 30 & 2);
     // Where warps belong to one pair, their first threads add for all.

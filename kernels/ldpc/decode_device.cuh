@@ -99,7 +99,7 @@ class StagedLlr {
   }
 
   // Stores column 0 .. columns - 1 of both code words as app without messages, at app[column *
-  // stride]; from column `unbiased` on as ch * 2^-9. In the middle lie the plain columns, all of
+  // stride]; from column `unbiased` on as ch * 2^-14. In the middle lie the plain columns, all of
   // whose bits were received of both code words: there nothing needs to be compared.
   __device__ __forceinline__ void Store(uint32_t columns, uint32_t unbiased, uint32_t* app,
                                         uint32_t stride) const {
@@ -134,7 +134,7 @@ class StagedLlr {
   // Of ch + 128 twice.
   __device__ __forceinline__ static uint32_t ToApp(uint32_t first, uint32_t second,
                                                    bool without_bias) {
-    return Fma2(first | second << 16, kHalfTwoTo15, without_bias ? kHalfMinusQuarter : 0);
+    return Fma2(first | second << 16, kHalfTwoTo10, without_bias ? kHalfMinus128 : 0);
   }
 
   const DecodeShape& shape_;
@@ -172,7 +172,7 @@ __device__ __forceinline__ void WriteBits(const DecodeIo& io, const DecodeShape&
       if (bit >= shape.k) continue;
       const uint32_t column = Divide(bit, shape.zc_magic);
       const uint32_t at = column * stride + pair * shape.zc + bit - column * shape.zc;
-      const uint32_t signs = Add2(app[at], kHalfMinusQuarter) & kSigns;
+      const uint32_t signs = Add2(app[at], kHalfMinus128) & kSigns;
       word[0] |= (signs >> 15 & 1) << (b ^ 7);  // most significant bit of a byte first
       word[1] |= (signs >> 31) << (b ^ 7);
     }
@@ -188,10 +188,10 @@ __device__ __forceinline__ void WriteBits(const DecodeIo& io, const DecodeShape&
 }
 
 // Both code words' soft values of one stored app, as two's complement in the low bytes of the
-// halves: clipped to +-127 around the stored 128, then 1024 + 128 + soft by the rounding of above.
+// halves: clipped to +-127 around the stored 128, then 128 + soft as a denormal.
 __device__ __forceinline__ uint32_t ToSoft(uint32_t app) {
-  const uint32_t clipped = Clamp2(app, Both(0x1800), Both(0x37f8));  // 1 and 255 times 2^-9
-  return Fma2(clipped, kHalfTwoTo9, Both(0x6400)) ^ Both(0x80);
+  const uint32_t clipped = Clamp2(app, kHalfUnit, Both(0x23f8));  // 1 and 255 times 2^-14
+  return Fma2(clipped, Both(0x1400), 0) ^ Both(0x80);             // 2^-10
 }
 
 // Writes the soft values of those code words whose `state` is kFinished. soft_of(column, half):

@@ -3,18 +3,18 @@
 // The engine of decode.h in half precision. Two code words, a pair, ride in the halves of a 32-bit
 // word: the first in the low half. Everything is exact, for a half holds every integer up to 2048:
 //
-//   app is stored as (app + 128) * 2^-9. |app| <= 1919, so app + 128 and app - r fit.
+//   app is stored as (app + 128) * 2^-14. |app| <= 1919, so app + 128 and app - r fit.
 //   a message r is stored as the byte u = r + 128. Padded to a half's bit pattern 0x00uu it is the
 //     denormal u * 2^-24, and one fused multiply-add takes it off again:
-//       q = fma(u * 2^-24, -2^15, (app + 128) * 2^-9) = (app - r) * 2^-9
-//   scaling and rounding of x = m * 2^-9 is one more, for halves in [1024, 2048) are 1 apart:
-//       y = fma(x, factor / 4, 1152) = 1152 + round(m * factor / 2048)
-//     rounded once, to the nearest integer; an odd factor has no ties. y's bit pattern is
-//     0x6400 + 128 + r, so its low byte is the new u.
+//       q = fma(u * 2^-24, -2^10, (app + 128) * 2^-14) = (app - r) * 2^-14
+//   scaling and rounding of x = m * 2^-14 is one more, for denormals are 2^-24 apart:
+//       y = fma(x, factor * 2^-21, 128 * 2^-24) = (128 + round(m * factor / 2048)) * 2^-24
+//     rounded once, to the nearest integer; an odd factor has no ties. y's bit pattern is the new
+//     message, padded.
 //   an offset takes two more, for x cut to one unit is the sign or, if x is zero, zero:
-//       y = fma(BoxPlus(x, 2^-9), -512 offset, y)
+//       y = fma(BoxPlus(x, 2^-14), -2^-10 * offset, y)
 //     With a factor above 1/2 an m of 1 scales to 1, so that no maximum is needed.
-//   then app + 128 = q + (r + 128):  fma(y - 1024, 2^-9, q).
+//   then app + 128 = q + (r + 128):  fma(y, 2^10, q).
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_HALF_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_HALF_CUH_
 
@@ -29,14 +29,11 @@ BASEBAND_HOST_DEVICE constexpr uint32_t Both(uint32_t half_bits) {
   return half_bits << 16 | half_bits;
 }
 
-inline constexpr uint32_t kHalfMinus1024 = Both(0xe400);
-inline constexpr uint32_t kHalf1152 = Both(0x6480);
-inline constexpr uint32_t kHalfMinus1152 = Both(0xe480);
-inline constexpr uint32_t kHalfTwoToMinus9 = Both(0x1800);
-inline constexpr uint32_t kHalfTwoTo9 = Both(0x6000);
-inline constexpr uint32_t kHalfTwoTo15 = Both(0x7800);
-inline constexpr uint32_t kHalfMinusTwoTo15 = Both(0xf800);
-inline constexpr uint32_t kHalfMinusQuarter = Both(0xb400);  // -128 units of 2^-9
+inline constexpr uint32_t kHalf128 = Both(0x0080);       // 128 * 2^-24
+inline constexpr uint32_t kHalfMinus128 = Both(0xa000);  // -128 * 2^-14
+inline constexpr uint32_t kHalfUnit = Both(0x0400);      // 2^-14
+inline constexpr uint32_t kHalfTwoTo10 = Both(0x6400);
+inline constexpr uint32_t kHalfMinusTwoTo10 = Both(0xe400);
 inline constexpr uint32_t kSigns = Both(0x8000);
 inline constexpr uint32_t kNoMessages = 0x80808080;  // r = 0 four times
 
@@ -67,14 +64,17 @@ __device__ __forceinline__ uint32_t BoxPlus(uint32_t a, uint32_t b) {
   return d;
 }
 
-// What makes a message of a heavy check's x: numbers in both halves.
-struct HeavyScale {
-  uint32_t factor;  // heavy_factor / 4
-  uint32_t minus_512_offsets;
+// What makes a message of a check's x: numbers in both halves.
+struct MessageScale {
+  uint32_t factor;  // * 2^-21
+  uint32_t offset;  // * -2^-10
 
-  // y, that is, 1152 + r.
-  __device__ __forceinline__ uint32_t Of(uint32_t x) const {
-    return Fma2(BoxPlus(x, kHalfTwoToMinus9), minus_512_offsets, Fma2(x, factor, kHalf1152));
+  // y = 128 + r, or r alone with a `bias` of 0.
+  __device__ __forceinline__ uint32_t Of(uint32_t x, uint32_t bias = kHalf128) const {
+    return Fma2(BoxPlus(x, kHalfUnit), offset, WithoutOffset(x, bias));
+  }
+  __device__ __forceinline__ uint32_t WithoutOffset(uint32_t x, uint32_t bias = kHalf128) const {
+    return Fma2(x, factor, bias);
   }
 };
 

@@ -44,7 +44,7 @@ device::LayeredParameters MakeParameters(const DecodeBatch& batch, const Engine&
   device::LayeredParameters p{};
   p.io = MakeIo(batch);
   p.shape = MakeShape(batch, engine, pairs);
-  p.factor = FactorHalves(engine.factor);
+  p.scale = LightScaleOf(engine);
   p.limit = LimitHalves(engine);
   p.minus_zc4 = 0 - 4 * p.shape.zc;
   p.num_words = static_cast<uint32_t>(MessageWords(code));

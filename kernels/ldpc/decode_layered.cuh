@@ -29,8 +29,8 @@ struct alignas(8) LayeredEdge {  // read in one go
 struct LayeredParameters {
   DecodeIo io;
   DecodeShape shape;
-  uint32_t factor;        // factor / 4 as halves
-  uint32_t limit;         // magnitude limit * 2^-9 as halves
+  MessageScale scale;     // has no offset
+  uint32_t limit;         // magnitude limit * 2^-14 as halves
   uint32_t minus_zc4;     // -4 * zc
   uint32_t num_words;     // of messages, a thread
   uint32_t message_area;  // words for them all, or for the staged LLRs before
@@ -135,7 +135,7 @@ class LayeredDecoder {
     }
 #pragma unroll
     for (int e = 0; e < kDegree; ++e) {
-      q[e] = Fma2(UnpackMessage(word[e / 2], e % 2), kHalfMinusTwoTo15, q[e]);
+      q[e] = Fma2(UnpackMessage(word[e / 2], e % 2), kHalfMinusTwoTo10, q[e]);
     }
     uint32_t backward[kDegree + 1];  // all from edge e on, with the limit
     backward[kDegree] = p_.limit;
@@ -147,8 +147,8 @@ class LayeredDecoder {
     for (int e = 0; e < kDegree; ++e) {
       const uint32_t x = e == 0 ? backward[1] : BoxPlus(forward, backward[e + 1]);
       forward = e == 0 ? q[0] : BoxPlus(forward, q[e]);
-      y[e] = Fma2(x, p_.factor, kHalf1152);
-      App(address[e]) = Fma2(Add2(y[e], kHalfMinus1024), kHalfTwoToMinus9, q[e]);
+      y[e] = p_.scale.WithoutOffset(x);
+      App(address[e]) = Fma2(y[e], kHalfTwoTo10, q[e]);
     }
 #pragma unroll
     for (int w = 0; w < kWords; ++w) {
@@ -163,7 +163,7 @@ class LayeredDecoder {
       uint32_t parity = 0;
 #pragma unroll 4
       for (uint32_t e = 0; e < row.degree; ++e) {
-        parity ^= Add2(App(Address(p_.edge[row.edge_begin + e])), kHalfMinusQuarter);
+        parity ^= Add2(App(Address(p_.edge[row.edge_begin + e])), kHalfMinus128);
       }
       failed |= parity;
     }

@@ -33,9 +33,9 @@ inline constexpr int kNrMaxEdges = 316;
 struct NrParameters {
   DecodeIo io;
   DecodeShape shape;
-  HeavyScale heavy;
-  uint32_t factor;               // factor / 4 as halves
-  uint32_t limit;                // magnitude limit * 2^-9 as halves
+  MessageScale heavy;
+  MessageScale light;            // has no offset
+  uint32_t limit;                // magnitude limit * 2^-14 as halves
   uint32_t minus_zc4;            // -4 * zc
   uint32_t shift4[kNrMaxEdges];  // shift * 4
 };
@@ -115,7 +115,7 @@ class NrDecoder {
     static constexpr int kFirstWord = L::template kWordBegin<kFirst>;
     static constexpr int kNumWords = L::template kWordBegin<kLast> - kFirstWord;
     uint32_t address[kEdges];  // of a core edge's app, in bytes
-    uint32_t app[kEdges];      // stored app; for an extension edge, ch * 2^-9
+    uint32_t app[kEdges];      // stored app; for an extension edge, ch * 2^-14
     uint32_t word[kNumWords];  // messages
   };
 
@@ -175,11 +175,11 @@ class NrDecoder {
     Unroll<G::kNumWords>([&](auto w) { g.word[w] = LoadWord<G::kFirstWord + w>(); });
   }
 
-  // A row's y: 1152 + r for x.
+  // A row's y for x, see MessageScale.
   template <int kRow>
-  __device__ __forceinline__ uint32_t Message(uint32_t x) const {
-    if constexpr (kHasHeavy && Graph::kDegree[kRow] >= kHeavyDegree) return p_.heavy.Of(x);
-    return Fma2(x, p_.factor, kHalf1152);
+  __device__ __forceinline__ uint32_t Message(uint32_t x, uint32_t bias = kHalf128) const {
+    if constexpr (kHasHeavy && Graph::kDegree[kRow] >= kHeavyDegree) return p_.heavy.Of(x, bias);
+    return p_.light.WithoutOffset(x, bias);
   }
 
   // The checks of rows kFirst .. kLast - 1.
@@ -200,7 +200,7 @@ class NrDecoder {
       uint32_t q[kDegree];
       Unroll<kDegree>([&](auto e) {
         q[e] =
-            Fma2(UnpackMessage(g.word[kWord + e / 2], e % 2), kHalfMinusTwoTo15, g.app[kEdge + e]);
+            Fma2(UnpackMessage(g.word[kWord + e / 2], e % 2), kHalfMinusTwoTo10, g.app[kEdge + e]);
       });
       // backward[e]: all from edge e on, with the extension edge and the limit.
       uint32_t backward[kDegree + 1];
@@ -219,7 +219,7 @@ class NrDecoder {
         forward = e == 0 ? q[0] : BoxPlus(forward, q[e]);
         y[e] = Message<kRow>(x);
         App(g.address[kEdge + e], L::template kColumn<L::template kEdgeBegin<kRow> + e>) =
-            Fma2(Add2(y[e], kHalfMinus1024), kHalfTwoToMinus9, q[e]);
+            Fma2(y[e], kHalfTwoTo10, q[e]);
         if constexpr (e % 2 == 1) {
           StoreWord<G::kFirstWord + kWord + e / 2>(PackMessages(y[e - 1], y[e]));
         } else if constexpr (e + 1 == kDegree) {
@@ -238,12 +238,11 @@ class NrDecoder {
   template <int kRow>
   __device__ __forceinline__ void TrackExtension(uint32_t x, uint32_t channel) {
     constexpr int kBit = (kRow - Graph::kDenseRows) % 16;
-    const uint32_t r = Add2(Message<kRow>(x), kHalfMinus1152);
-    const uint32_t app = Fma2(r, kHalfTwoToMinus9, channel);
+    const uint32_t app = Fma2(Message<kRow>(x, 0), kHalfTwoTo10, channel);
     track_[(kRow - Graph::kDenseRows) / 16] |= app >> (15 - kBit) & Both(1 << kBit);
     if constexpr (kSoft) {
       soft_[(kRow - Graph::kDenseRows) * kStride] = static_cast<uint16_t>(
-          __byte_perm(ToSoft(Add2(app, kHalfMinusQuarter ^ kSigns)), 0, 0x4420));
+          __byte_perm(ToSoft(Add2(app, kHalfMinus128 ^ kSigns)), 0, 0x4420));
     }
   }
 
@@ -290,7 +289,7 @@ class NrDecoder {
       uint32_t parity = 0;
       Unroll<L::template kCoreDegree<kRow>>([&](auto e) {
         const uint32_t app = App(Locate(kBegin + e), L::template kColumn<kBegin + e>);
-        parity ^= Add2(app, kHalfMinusQuarter);
+        parity ^= Add2(app, kHalfMinus128);
       });
       if constexpr (kRow >= Graph::kDenseRows) {
         constexpr int kExtension = kRow - Graph::kDenseRows;

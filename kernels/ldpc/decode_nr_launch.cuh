@@ -33,7 +33,7 @@ device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& en
   p.io = MakeIo(batch);
   p.shape = MakeShape(batch, engine, pairs);
   p.heavy = HeavyScaleOf(engine);
-  p.factor = FactorHalves(engine.factor);
+  p.light = LightScaleOf(engine);
   p.limit = LimitHalves(engine);
   p.minus_zc4 = 0 - 4 * p.shape.zc;
   const absl::Span<const Edge> edges = code.edges();

@@ -4,6 +4,8 @@
 
 #include <cuda_fp16.h>
 
+#include <cmath>
+
 #include "kernels/ldpc/decode_device.cuh"
 
 namespace baseband::ldpc {
@@ -41,12 +43,16 @@ inline uint32_t HalvesOf(float value) {
   const __half_raw raw = __float2half_rn(value);
   return device::Both(raw.x);
 }
-inline uint32_t FactorHalves(int factor) { return HalvesOf(static_cast<float>(factor) / 4.0f); }
-inline device::HeavyScale HeavyScaleOf(const Engine& engine) {
-  return {FactorHalves(engine.heavy_factor), HalvesOf(-512.0f * static_cast<float>(engine.offset))};
+inline device::MessageScale ScaleOf(int factor, int offset) {
+  return {HalvesOf(std::ldexp(static_cast<float>(factor), -21)),
+          HalvesOf(std::ldexp(static_cast<float>(-offset), -10))};
+}
+inline device::MessageScale LightScaleOf(const Engine& engine) { return ScaleOf(engine.factor, 0); }
+inline device::MessageScale HeavyScaleOf(const Engine& engine) {
+  return ScaleOf(engine.heavy_factor, engine.offset);
 }
 inline uint32_t LimitHalves(const Engine& engine) {
-  return HalvesOf(static_cast<float>(engine.magnitude_limit) / 512.0f);
+  return HalvesOf(std::ldexp(static_cast<float>(engine.magnitude_limit), -14));
 }
 
 }  // namespace baseband::ldpc
