@@ -31,6 +31,7 @@ BASEBAND_HOST_DEVICE constexpr uint32_t Both(uint32_t half_bits) {
 
 inline constexpr uint32_t kHalf128 = Both(0x0080);       // 128 * 2^-24
 inline constexpr uint32_t kHalfMinus128 = Both(0xa000);  // -128 * 2^-14
+inline constexpr uint32_t kHalfMinus127 = Both(0x9ff0);  // -127 * 2^-14
 inline constexpr uint32_t kHalfUnit = Both(0x0400);      // 2^-14
 inline constexpr uint32_t kHalfTwoTo10 = Both(0x6400);
 inline constexpr uint32_t kHalfMinusTwoTo10 = Both(0xe400);
@@ -49,10 +50,15 @@ __device__ __forceinline__ uint32_t Add2(uint32_t a, uint32_t b) {
   return d;
 }
 
-__device__ __forceinline__ uint32_t Clamp2(uint32_t a, uint32_t low, uint32_t high) {
+__device__ __forceinline__ uint32_t Max2(uint32_t a, uint32_t b) {
   uint32_t d;
-  asm("max.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(low));
-  asm("min.f16x2 %0, %1, %2;" : "=r"(d) : "r"(d), "r"(high));
+  asm("max.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+__device__ __forceinline__ uint32_t Min2(uint32_t a, uint32_t b) {
+  uint32_t d;
+  asm("min.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
   return d;
 }
 

@@ -32,7 +32,8 @@ int MessageArea(const Code& code, int pairs) {
 }
 
 int SharedBytes(const Code& code, int pairs) {
-  return 4 * (code.columns() * pairs * code.zc() + MessageArea(code, pairs) + 3 * pairs);
+  return 4 * (code.columns() * pairs * code.zc() + MessageArea(code, pairs) +
+              static_cast<int>(device::Progress::kWordsPerPair) * pairs);
 }
 
 // Threads of a block: enough to share a barrier's wait among few, and a row's loop among many.

@@ -11,6 +11,7 @@
 #define BASEBAND_KERNELS_LDPC_DECODE_LAYERED_CUH_
 
 #include "kernels/ldpc/decode_device.cuh"
+#include "kernels/ldpc/decode_staged.cuh"
 
 namespace baseband::ldpc::device {
 
@@ -43,10 +44,11 @@ template <int kMaxDegree, bool kSidewise>
 class LayeredDecoder {
  public:
   __device__ __forceinline__ LayeredDecoder(const LayeredParameters& p, uint32_t* shared)
-      : p_(p), app_(shared), threads_(blockDim.x) {
+      : p_(p),
+        app_(shared),
+        progress_(shared + p.shape.columns * blockDim.x + p.message_area, p.shape.pairs),
+        threads_(blockDim.x) {
     messages_ = shared + p.shape.columns * threads_ + threadIdx.x;
-    uint32_t* tail = shared + p.shape.columns * threads_ + p.message_area;
-    progress_ = Progress{tail, tail + 2 * p.shape.pairs};
     pair_ = kSidewise ? threadIdx.x / p.shape.zc : 0;
     pair_base_ = kSidewise ? pair_ * p.shape.zc * 4 : 0;
     row4_ = Opaque(threadIdx.x * 4 - pair_base_);
@@ -62,9 +64,11 @@ class LayeredDecoder {
         Dispatch<2>(row);
       }
       const bool settle = p_.shape.early_termination || iteration == p_.shape.max_iterations;
-      if (settle && Settle(
-                        p_.io, p_.shape, progress_, iteration, [&] { return Check(0, 1); },
-                        [&] { return Check(1, p_.shape.rows); }, [&] { Write(); }, NoCrcStop())) {
+      if (!settle) continue;
+      __syncthreads();
+      if (Settle(
+              p_.io, p_.shape, progress_, iteration, Check(0, 1), [&] { Write(); }, NoCrcStop(),
+              [&] { return Check(1, p_.shape.rows); })) {
         return;
       }
     }
@@ -81,7 +85,7 @@ class LayeredDecoder {
   __device__ __forceinline__ void Load() {
     const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row4_ / 4);
     llr.Wait();
-    llr.Store(p_.shape.columns, p_.shape.columns, app_ + threadIdx.x, threads_);
+    llr.StoreApps(p_.shape.columns, app_ + threadIdx.x - row4_ / 4, threads_);
     __syncthreads();  // the staged LLRs are read: their place becomes the messages'
 #pragma unroll 4
     for (uint32_t i = 0; i < p_.num_words; ++i) messages_[i * threads_] = kNoMessages;
@@ -171,7 +175,7 @@ class LayeredDecoder {
   }
 
   __device__ __forceinline__ void Write() const {
-    WriteBits(p_.io, p_.shape, app_, threads_, progress_.state);
+    BitWriter(p_.io, p_.shape, app_, threads_, progress_.state).Write();
     WriteSoft(p_.io, p_.shape, progress_.state, [&](uint32_t column, uint32_t half) {
       return ToSoft(app_[column * threads_ + threadIdx.x]) >> (16 * half);
     });

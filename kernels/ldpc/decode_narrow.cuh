@@ -84,7 +84,7 @@ class NarrowDecoder {
     Unroll<kWords>([&](auto i) {
       constexpr bool kPlain0 = i < kPlainWords[0];
       constexpr bool kPlain1 = i < kPlainWords[1];
-      registers_[i] = (w_.team == 0 ? kPlain0 : kPlain1) ? kNarrow128 : kNoMessages;
+      registers_[i] = (w_.team == 0 ? kPlain0 : kPlain1) ? kHalf128 : kNoMessages;
     });
     io.Load();
     for (uint32_t iteration = 1;; ++iteration) {
@@ -219,7 +219,7 @@ class NarrowDecoder {
       if constexpr (S::template kRead<kRow, i> != S::kAhead) Locate<kRow, i>(f.at[i], f.e[i]);
     });
     const auto take = [&](auto i) {
-      q[i] = Fma2(LoadMessage<kRow, i>(), W::kMinusTwoTo10, Turn<i>(f.app[i], f.e[i], turns));
+      q[i] = Fma2(LoadMessage<kRow, i>(), kHalfMinusTwoTo10, Turn<i>(f.app[i], f.e[i], turns));
     };
     const auto chain = [&](auto i) {
       if constexpr (i + 1 < kDegree) forward[i + 1] = BoxPlus(forward[i], q[i]);
@@ -257,7 +257,7 @@ class NarrowDecoder {
     };
     const auto put = [&](auto i) {
       w_.Slot(L::template kColumn<S::template kEdge<kRow, i>>,
-              S::template kWriteSlot<kRow, i>)[w_.row] = Fma2(y[i], W::kTwoTo10, q[i]);
+              S::template kWriteSlot<kRow, i>)[w_.row] = Fma2(y[i], kHalfTwoTo10, q[i]);
     };
     Unroll<kDegree - kFirstHurry>([&](auto j) {
       constexpr int kPlace = kDegree - 1 - j;

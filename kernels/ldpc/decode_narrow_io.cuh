@@ -70,7 +70,7 @@ class NarrowIo {
         both[i] = load_plain(next + 2 * i, position, w_.OtherHalf(position));
       });
       Unroll<kCoreAtOnce>(
-          [&](auto i) { *w_.LastWord(next + 2 * i) = Fma2(both[i], W::kTwoTo10, 0); });
+          [&](auto i) { *w_.LastWord(next + 2 * i) = Fma2(both[i], kHalfTwoTo10, 0); });
     }
     const uint32_t core_done = next;
     next = Graph::kCoreColumns + w_.team;
@@ -80,7 +80,7 @@ class NarrowIo {
       Unroll<kAtOnce>(
           [&](auto i) { both[i] = load_plain(next + 2 * i, w_.row, w_.row + w_.p.half); });
       Unroll<kAtOnce>([&](auto i) {
-        w_.Channel(next + 2 * i - Graph::kCoreColumns) = Fma2(both[i], W::kTwoTo10, W::kMinus128);
+        w_.Channel(next + 2 * i - Graph::kCoreColumns) = Fma2(both[i], kHalfTwoTo10, kHalfMinus128);
       });
     }
     // What is left.
@@ -95,9 +95,9 @@ class NarrowIo {
       };
       const uint32_t both = load(position) | load(w_.OtherHalf(position)) << 16;
       if (c < Graph::kCoreColumns) {
-        *w_.LastWord(c) = Fma2(both, W::kTwoTo10, 0);
+        *w_.LastWord(c) = Fma2(both, kHalfTwoTo10, 0);
       } else {
-        w_.Channel(c - Graph::kCoreColumns) = Fma2(both, W::kTwoTo10, W::kMinus128);
+        w_.Channel(c - Graph::kCoreColumns) = Fma2(both, kHalfTwoTo10, kHalfMinus128);
       }
     }
   }
@@ -213,7 +213,7 @@ class NarrowIo {
         const bool is_heavy = (__funnelshift_rc(w_.p.heavy_rows, 0, r) & 1) != 0;
         const uint32_t x = BoxPlus(w_.Total(r - Graph::kDenseRows), w_.p.limit);
         const uint32_t y = is_heavy ? w_.p.heavy.Of(x) : w_.p.light.Of(x);
-        app[i] = Add2(w_.Channel(r - Graph::kDenseRows), Fma2(y, W::kTwoTo10, W::kMinus128));
+        app[i] = Add2(w_.Channel(r - Graph::kDenseRows), Fma2(y, kHalfTwoTo10, kHalfMinus128));
       });
       Unroll<kAtOnce>([&](auto i) {
         const uint32_t r = first + 2 * i;

@@ -32,10 +32,9 @@ device::NarrowParameters MakeNarrowParameters(const DecodeBatch& batch, const En
   device::NarrowParameters p{};
   p.io = MakeIo(batch);
   p.shape = MakeShape(batch, engine, 1);
-  p.heavy.factor = HalvesOf(std::ldexp(static_cast<float>(engine.heavy_factor), -21));
-  p.heavy.offset = HalvesOf(std::ldexp(static_cast<float>(-engine.offset), -10));
-  p.light.factor = HalvesOf(std::ldexp(static_cast<float>(engine.factor), -21));
-  p.limit = HalvesOf(std::ldexp(static_cast<float>(engine.magnitude_limit), -14));
+  p.heavy = HeavyScaleOf(engine);
+  p.light = LightScaleOf(engine);
+  p.limit = LimitHalves(engine);
   p.half = p.shape.zc / 2;
   p.half4 = 4 * p.half;
   p.four = 4;

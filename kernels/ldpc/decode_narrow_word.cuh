@@ -1,10 +1,7 @@
 // One code word in a thread block of the narrow decoder (decode_narrow.cuh): in what form its
 // values are, and where they lie in shared memory. Device code.
 //
-// The arithmetic is that of decode_half.cuh, scaled by 2^-5: app is stored as (app + 128) * 2^-14.
-// Then y = fma(x, factor * 2^-21, 128 * 2^-24) is a denormal, and these are 2^-24 apart: it is
-// (128 + r) * 2^-24, rounded as there, its bit pattern the message itself, and app + 128 comes in
-// one instruction: fma(y, 2^10, q).
+// The arithmetic is that of decode_half.cuh.
 //
 // In shared memory, in words:
 //   slots      [core columns][3][192]
@@ -34,28 +31,11 @@ inline constexpr int kNarrowMaxChecks = 100;
 inline constexpr int kNarrowBitsStride = 26;  // words of a column in `bits`
 inline constexpr int kNarrowZeroBits = kNarrowMaxColumns * kNarrowBitsStride * 32;
 
-inline constexpr uint32_t kNarrow128 = Both(0x0080);  // 128 * 2^-24
-
-// What makes a message of a check's x: numbers in both halves.
-struct NarrowScale {
-  uint32_t factor;  // * 2^-21
-  uint32_t offset;  // * -2^-10
-
-  // A check's y: 128 + r.
-  __device__ __forceinline__ uint32_t Of(uint32_t x) const {
-    constexpr uint32_t kUnit = Both(0x0400);  // 2^-14
-    return Fma2(BoxPlus(x, kUnit), offset, WithoutOffset(x));
-  }
-  __device__ __forceinline__ uint32_t WithoutOffset(uint32_t x) const {
-    return Fma2(x, factor, kNarrow128);
-  }
-};
-
 struct NarrowParameters {
   DecodeIo io;
   DecodeShape shape;
-  NarrowScale heavy;
-  NarrowScale light;                       // has no offset
+  MessageScale heavy;
+  MessageScale light;                      // has no offset
   uint32_t limit;                          // magnitude limit * 2^-14 as halves
   uint32_t half;                           // zc / 2
   uint32_t half4;                          // 4 * half
@@ -86,10 +66,7 @@ struct NarrowWord {
   static constexpr int kStride = Graph::kMaxZc / 2;
   static constexpr int kSlots = NarrowSchedule<Graph>::kSlots;
   static constexpr int kExtensions = kMaxRows - Graph::kDenseRows;
-  static constexpr uint32_t kTwoTo10 = Both(0x6400);
-  static constexpr uint32_t kMinusTwoTo10 = Both(0xe400);
-  static constexpr uint32_t kMinus128 = Both(0xa000);  // -128 * 2^-14
-  static constexpr int32_t k128High = 0x20000000;      // 128 * 2^-14 in the high half
+  static constexpr int32_t k128High = 0x20000000;  // 128 * 2^-14 in the high half
 
   // Shared memory, in words.
   static constexpr int kHalfWords = (kStride + 31) / 32;  // of the bits of half a column
@@ -99,8 +76,8 @@ struct NarrowWord {
   static constexpr int kChannelBegin = Graph::kCoreColumns * kSlots * kStride;
   static constexpr int kTotalsBegin = kChannelBegin + kExtensions * kStride;
   static constexpr int kStagedBegin = kTotalsBegin + kExtensions * kStride;
-  static constexpr int kStaged =
-      static_cast<int>(StagedLlr::Words((Graph::kCoreColumns + kExtensions) * Graph::kMaxZc));
+  // In words, of which the first and the last may be cut.
+  static constexpr int kStaged = (Graph::kCoreColumns + kExtensions) * Graph::kMaxZc / 4 + 2;
   static constexpr int kFoldedBegin = kStagedBegin + kStaged;
   static constexpr int kBitsBegin = kFoldedBegin + Graph::kCoreColumns * 2 * kFoldedStride;
   static constexpr int kExtensionBegin = kBitsBegin + (kNarrowMaxColumns + 1) * kBitsStride;

@@ -1,18 +1,19 @@
 // The decoder of the NR codes: layered, unrolled over a base graph known at compile time. Device
-// code. The arithmetic is explained in decode_device.cuh, the graph's layout in
-// decode_nr_graph.cuh.
+// code. The arithmetic is explained in decode_half.cuh, the graph's layout in decode_nr_graph.cuh.
 //
 // A thread block decodes `pairs` pairs of code words, pairs * zc <= Graph::kMaxZc threads, one
 // thread for a row of the circulant. A row of the base matrix is thus one check per thread, and
-// after it comes a barrier. On chip for each pair:
+// after it comes a barrier. An iteration is one piece of code without a jump: what is rarely wanted
+// lies behind it, for instructions behind a jump have to be waited for. On chip for each pair:
 //
 //   shared     app of the core columns   [26][384] words, columns 1536 bytes apart whatever zc is,
 //                                        so that a column is an immediate offset
-//              ch of extension columns   [rows - 4][384] words; their app is ch + one message, and
-//                                        q = ch always: it is never stored
+//              ch + 128 of extension columns   [rows - 4][384][2] bytes; their app is ch + one
+//                                        message, and q = ch always: it is never stored
+//              totals                    [rows - 4][384] words: what all core edges of a check say
+//                                        together, of which that message is made when it is asked
+//                                        for
 //              messages, what is left    [words][384]; before them, the LLRs as they arrive
-//              soft values of the extension columns, if wanted   [rows - 4][384][2] bytes: they are
-//                                        known when their row is decoded and never again
 //   registers  messages, kRegisterWords of each thread
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
@@ -24,6 +25,7 @@
 #include "kernels/ldpc/decode_crc.cuh"
 #include "kernels/ldpc/decode_device.cuh"
 #include "kernels/ldpc/decode_nr_graph.cuh"
+#include "kernels/ldpc/decode_staged.cuh"
 #include "kernels/ldpc/unroll.cuh"
 
 namespace baseband::ldpc::device {
@@ -36,47 +38,46 @@ struct NrParameters {
   MessageScale heavy;
   MessageScale light;            // has no offset
   uint32_t limit;                // magnitude limit * 2^-14 as halves
+  uint64_t heavy_rows;           // bit r: row r is heavy
   uint32_t minus_zc4;            // -4 * zc
+  uint32_t zero;                 // 0, but the compiler does not know
   uint32_t shift4[kNrMaxEdges];  // shift * 4
 };
 
-// What a kernel does beside decoding: nothing, for that is the fastest; soft output; or stopping by
-// a CRC.
-enum class NrExtra { kNone, kSoft, kCrc };
-
-template <class Graph, int kMaxRows, int kRegisterWords, bool kSidewise, NrExtra kExtra>
+// kCrc: a CRC may stop code words, and none has soft output.
+template <class Graph, int kMaxRows, int kRegisterWords, bool kSidewise, bool kCrc>
 class NrDecoder {
   using L = Layout<Graph>;
   static constexpr int kStride = Graph::kMaxZc;  // words a column
   static constexpr int kWords = L::template kWordBegin<kMaxRows>;
   static constexpr int kShareds = kWords > kRegisterWords ? kWords - kRegisterWords : 0;
+  static constexpr int kFirstChecks = std::min(kMaxRows, Graph::kDenseRows + 8);
   static constexpr int kExtensions = kMaxRows - Graph::kDenseRows;
-  static constexpr bool kSoft = kExtra == NrExtra::kSoft;
-  static constexpr bool kCrc = kExtra == NrExtra::kCrc;
   // Codes of the dense rows alone scale all checks alike.
   static constexpr bool kHasHeavy = kMaxRows > Graph::kDenseRows;
-  static constexpr int kTracks = kExtensions > 0 ? (kExtensions + 15) / 16 : 1;
 
  public:
   // Shared memory, in words.
   static constexpr int kChannelBegin = Graph::kCoreColumns * kStride;
-  static constexpr int kMessagesBegin = kChannelBegin + kExtensions * kStride;
+  static constexpr int kTotalsBegin = kChannelBegin + (kExtensions + 1) / 2 * kStride;
+  static constexpr int kMessagesBegin = kTotalsBegin + kExtensions * kStride;
   // zc = 2 has the most code words, kStride of them, and so the most cut words.
   static constexpr int kStaged =
       kStride * StagedLlr::Words(2 * (Graph::kCoreColumns + kExtensions));
-  static constexpr int kSoftBegin = kMessagesBegin + std::max(kShareds * kStride, kStaged);
-  static constexpr int kProgressBegin = kSoftBegin + (kSoft ? kExtensions * kStride / 2 : 0);
+  static constexpr int kProgressBegin = kMessagesBegin + std::max(kShareds * kStride, kStaged);
   static constexpr int SharedWords(int pairs) {
-    return kProgressBegin + (3 + (kCrc ? static_cast<int>(CrcStop::kWordsPerPair) : 0)) * pairs;
+    constexpr uint32_t kWordsPerPair =
+        Progress::kWordsPerPair + (kCrc ? CrcStop::kWordsPerPair : 0);
+    return kProgressBegin + static_cast<int>(kWordsPerPair) * pairs;
   }
 
   __device__ __forceinline__ NrDecoder(const NrParameters& p, uint32_t* shared)
       : p_(p),
         app_(shared),
-        channel_(shared + kChannelBegin + threadIdx.x),
+        channel_(reinterpret_cast<uint16_t*>(shared + kChannelBegin) + threadIdx.x),
+        totals_(shared + kTotalsBegin + threadIdx.x),
         messages_(shared + kMessagesBegin + threadIdx.x),
-        soft_(reinterpret_cast<uint16_t*>(shared + kSoftBegin) + threadIdx.x),
-        progress_{shared + kProgressBegin, shared + kProgressBegin + 2 * p.shape.pairs} {
+        progress_(shared + kProgressBegin, p.shape.pairs) {
     minus_zc4_ = p.minus_zc4;
     pair_ = kSidewise ? threadIdx.x / p.shape.zc : 0;
     pair_base_ = kSidewise ? pair_ * p.shape.zc * 4 : 0;
@@ -89,18 +90,20 @@ class NrDecoder {
       for (uint32_t i = threadIdx.x; i < 2 * p_.shape.pairs; i += blockDim.x) StopByCrc().Clear(i);
     }
     Load();
+    __syncthreads();
     for (uint32_t iteration = 1;; ++iteration) {
-      settle_ = p_.shape.early_termination || iteration == p_.shape.max_iterations;
-      if (settle_) Unroll<kTracks>([&](auto i) { track_[i] = 0; });
-      row4_ = Opaque(row4_);  // addresses are made anew: there are no registers to keep them
-      __syncthreads();
+      row4_ += p_.zero;  // addresses are made anew: there are no registers to keep them
       Group<0> first;
       Prefetch<0>(first);
+      LoadLate<0>(first);
       RunGroup<0>(first);
-      row4_ = Opaque(row4_);
-      if (settle_ && Settle(
-                         p_.io, p_.shape, progress_, iteration, [&] { return Check<0, 1>(); },
-                         [&] { return Check<1, kMaxRows>(); }, [&] { Write(); }, StopByCrc())) {
+      row4_ += p_.zero;
+      __syncthreads();
+      const bool settle = p_.shape.early_termination || iteration == p_.shape.max_iterations;
+      if (settle && Settle(
+                        p_.io, p_.shape, progress_, iteration, Check<0, 1>(), [&] { Write(); },
+                        StopByCrc(), [&] { return Check<1, kFirstChecks>(); },
+                        [&] { return Check<kFirstChecks, kMaxRows>(); })) {
         return;
       }
     }
@@ -108,14 +111,16 @@ class NrDecoder {
 
  private:
   // A group's rows and edges, and the registers that a group starts with.
-  template <int kFirst, int kLast = L::template kGroupEnd<kFirst>>
+  template <int kFirst>
+  static constexpr int kGroupEnd = std::min(L::GroupEnd(kFirst), kMaxRows);
+  template <int kFirst, int kLast = kGroupEnd<kFirst>>
   struct Group {
     static constexpr int kBegin = L::template kEdgeBegin<kFirst>;
     static constexpr int kEdges = L::template kEdgeBegin<kLast> - kBegin;
     static constexpr int kFirstWord = L::template kWordBegin<kFirst>;
     static constexpr int kNumWords = L::template kWordBegin<kLast> - kFirstWord;
     uint32_t address[kEdges];  // of a core edge's app, in bytes
-    uint32_t app[kEdges];      // stored app; for an extension edge, ch * 2^-14
+    uint32_t app[kEdges];      // stored app; for an extension edge, ch + 128 in bytes
     uint32_t word[kNumWords];  // messages
   };
 
@@ -131,8 +136,15 @@ class NrDecoder {
   __device__ __forceinline__ void Load() {
     const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row4_ / 4);
     llr.Wait();
-    llr.Store(Graph::kCoreColumns + p_.shape.rows - Graph::kDenseRows, Graph::kCoreColumns,
-              app_ + threadIdx.x, kStride);
+    const uint32_t pair_begin = threadIdx.x - row4_ / 4;
+    llr.StoreApps(Graph::kCoreColumns, app_ + pair_begin, kStride);
+    if constexpr (kExtensions > 0) {
+      llr.StoreBytes(Graph::kCoreColumns, Graph::kCoreColumns + p_.shape.rows - Graph::kDenseRows,
+                     channel_ - row4_ / 4, kStride);
+      for (uint32_t e = p_.shape.rows - Graph::kDenseRows; e < kExtensions; ++e) {
+        channel_[e * kStride] = 0x8080;
+      }
+    }
     __syncthreads();  // the staged LLRs are read: their place becomes the messages'
     Unroll<(kWords < kRegisterWords ? kWords : kRegisterWords)>(
         [&](auto i) { registers_[i] = kNoMessages; });
@@ -175,16 +187,18 @@ class NrDecoder {
     Unroll<G::kNumWords>([&](auto w) { g.word[w] = LoadWord<G::kFirstWord + w>(); });
   }
 
+  template <int kRow>
+  static constexpr bool kIsHeavy = kHasHeavy&& Graph::kDegree[kRow] >= kHeavyDegree;
+
   // A row's y for x, see MessageScale.
   template <int kRow>
-  __device__ __forceinline__ uint32_t Message(uint32_t x, uint32_t bias = kHalf128) const {
-    if constexpr (kHasHeavy && Graph::kDegree[kRow] >= kHeavyDegree) return p_.heavy.Of(x, bias);
-    return p_.light.WithoutOffset(x, bias);
+  __device__ __forceinline__ uint32_t Message(uint32_t x) const {
+    return kIsHeavy<kRow> ? p_.heavy.Of(x) : p_.light.WithoutOffset(x);
   }
 
-  // The checks of rows kFirst .. kLast - 1.
+  // The rest, after it.
   template <int kFirst, int kLast>
-  __device__ __forceinline__ void Process(Group<kFirst, kLast>& g) {
+  __device__ __forceinline__ void LoadLate(Group<kFirst, kLast>& g) {
     using G = Group<kFirst, kLast>;
     Unroll<G::kEdges>([&](auto e) {
       constexpr int kEdge = G::kBegin + e;
@@ -192,6 +206,12 @@ class NrDecoder {
         g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
       }
     });
+  }
+
+  // The checks of rows kFirst .. kLast - 1.
+  template <int kFirst, int kLast>
+  __device__ __forceinline__ void Process(Group<kFirst, kLast>& g) {
+    using G = Group<kFirst, kLast>;
     Unroll<kLast - kFirst>([&](auto i) {
       constexpr int kRow = kFirst + i;
       constexpr int kDegree = L::template kCoreDegree<kRow>;
@@ -206,7 +226,7 @@ class NrDecoder {
       uint32_t backward[kDegree + 1];
       backward[kDegree] = p_.limit;
       if constexpr (kRow >= Graph::kDenseRows) {
-        backward[kDegree] = BoxPlus(p_.limit, g.app[kEdge + kDegree]);
+        backward[kDegree] = BoxPlus(p_.limit, Channel(g.app[kEdge + kDegree]));
       }
       Unroll<kDegree - 1>([&](auto j) {
         constexpr int kE = kDegree - 1 - j;
@@ -227,58 +247,41 @@ class NrDecoder {
         }
       });
       if constexpr (kRow >= Graph::kDenseRows) {
-        if (settle_) {
-          TrackExtension<kRow>(BoxPlus(forward, p_.limit), g.app[kEdge + kDegree]);
-        }
+        totals_[(kRow - Graph::kDenseRows) * kStride] = forward;
       }
     });
   }
 
-  // The decided bit of an extension column: the sign of ch + r, r from the row's core edges.
-  template <int kRow>
-  __device__ __forceinline__ void TrackExtension(uint32_t x, uint32_t channel) {
-    constexpr int kBit = (kRow - Graph::kDenseRows) % 16;
-    const uint32_t app = Fma2(Message<kRow>(x, 0), kHalfTwoTo10, channel);
-    track_[(kRow - Graph::kDenseRows) / 16] |= app >> (15 - kBit) & Both(1 << kBit);
-    if constexpr (kSoft) {
-      soft_[(kRow - Graph::kDenseRows) * kStride] = static_cast<uint16_t>(
-          __byte_perm(ToSoft(Add2(app, kHalfMinus128 ^ kSigns)), 0, 0x4420));
-    }
+  // ch * 2^-14 of bytes ch + 128.
+  __device__ __forceinline__ static uint32_t Channel(uint32_t bytes) {
+    return Fma2(UnpackMessage(bytes, 0), kHalfTwoTo10, kHalfMinus128);
   }
 
+  // app * 2^-14 of this thread's bit of an extension column: ch + r, r from the row's core edges.
+  __device__ __forceinline__ uint32_t ExtensionApp(uint32_t extension, bool is_heavy) const {
+    const uint32_t x = BoxPlus(totals_[extension * kStride], p_.limit);
+    const uint32_t r = is_heavy ? p_.heavy.Of(x, 0) : p_.light.WithoutOffset(x, 0);
+    const uint32_t channel = Max2(Channel(channel_[extension * kStride]), kHalfMinus127);
+    return Fma2(r, kHalfTwoTo10, channel);
+  }
+
+  // Of a group of which the code has the first rows only, the others change nothing: their ch is 0,
+  // and so are all their messages.
   template <int kFirst>
   __device__ __forceinline__ void RunGroup(Group<kFirst>& g) {
-    constexpr int kNext = L::template kGroupEnd<kFirst>;
+    constexpr int kNext = kGroupEnd<kFirst>;
     Process(g);
     if constexpr (kNext < kMaxRows) {
-      constexpr int kEnd = L::template kGroupEnd<kNext>;
-      if (p_.shape.rows >= kEnd) {
-        Group<kNext> next;
-        Prefetch(next);
-        __syncthreads();
-        RunGroup<kNext>(next);
-      } else if (p_.shape.rows > kNext) {
-        RunPart<kNext, kEnd - 1>();
-      }
+      if (p_.shape.rows <= kNext) return;
+      Group<kNext> next;
+      Prefetch(next);
+      __syncthreads();
+      LoadLate(next);
+      RunGroup<kNext>(next);
     }
   }
 
-  // A group of which the code has the first rows only.
-  template <int kFirst, int kLast>
-  __device__ __forceinline__ void RunPart() {
-    if constexpr (kLast > kFirst) {
-      if (p_.shape.rows == kLast) {
-        Group<kFirst, kLast> part;
-        Prefetch(part);
-        __syncthreads();
-        Process(part);
-      } else {
-        RunPart<kFirst, kLast - 1>();
-      }
-    }
-  }
-
-  // The parity of this thread's checks in rows kFrom .. kTo - 1.
+  // The parity of this thread's checks in rows kFrom .. kTo - 1: the sign bits of those that fail.
   template <int kFrom, int kTo>
   __device__ __forceinline__ uint32_t Check() {
     uint32_t failed = 0;
@@ -292,8 +295,7 @@ class NrDecoder {
         parity ^= Add2(app, kHalfMinus128);
       });
       if constexpr (kRow >= Graph::kDenseRows) {
-        constexpr int kExtension = kRow - Graph::kDenseRows;
-        parity ^= track_[kExtension / 16] << (15 - kExtension % 16);
+        parity ^= ExtensionApp(kRow - Graph::kDenseRows, kIsHeavy<kRow>);
       }
       failed |= parity;
     });
@@ -302,44 +304,43 @@ class NrDecoder {
 
   __device__ __forceinline__ auto StopByCrc() const {
     if constexpr (kCrc) {
-      return CrcStop(p_.io, p_.shape, progress_.fail + p_.shape.pairs, app_, kStride);
+      return CrcStop(p_.io, p_.shape, progress_.fail + 2 * p_.shape.pairs, app_, kStride);
     } else {
       return NoCrcStop();
     }
   }
 
   __device__ __forceinline__ void Write() {
-    WriteBits(p_.io, p_.shape, app_, kStride, progress_.state);
-    if constexpr (kSoft) {
-      WriteSoft(p_.io, p_.shape, progress_.state, [&](uint32_t column, uint32_t half) {
-        return column < Graph::kCoreColumns
-                   ? ToSoft(app_[column * kStride + threadIdx.x]) >> (16 * half)
-                   : uint32_t{soft_[(column - Graph::kCoreColumns) * kStride]} >> (8 * half);
-      });
-    }
+    BitWriter(p_.io, p_.shape, app_, kStride, progress_.state).Write();
+    if (p_.io.soft == nullptr) return;
+    WriteSoft(p_.io, p_.shape, progress_.state, [&](uint32_t column, uint32_t half) {
+      if (column < Graph::kCoreColumns) {
+        return ToSoft(app_[column * kStride + threadIdx.x]) >> (16 * half);
+      }
+      const uint32_t extension = column - Graph::kCoreColumns;
+      const bool is_heavy = (p_.heavy_rows >> (extension + Graph::kDenseRows) & 1) != 0;
+      return ToSoft(Add2(ExtensionApp(extension, is_heavy), kHalfMinus128 ^ kSigns)) >> (16 * half);
+    });
   }
 
   const NrParameters& p_;
   uint32_t* app_;
-  uint32_t* channel_;   // this thread's own, words kStride apart
+  uint16_t* channel_;   // this thread's own, kStride apart
+  uint32_t* totals_;    // likewise
   uint32_t* messages_;  // likewise
-  uint16_t* soft_;      // likewise: of a pair's code words, the first in the low byte
   Progress progress_;
   uint32_t minus_zc4_;
   uint32_t pair_;
   uint32_t pair_base_;  // pair * zc * 4
   uint32_t row4_;       // row of the circulant * 4
   uint32_t registers_[kRegisterWords];
-  uint32_t track_[kTracks];  // bits of the extension columns, bit (row - 4) % 16 of each half
-  bool settle_;              // the checks are evaluated after this iteration
 };
 
-template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, bool kSidewise,
-          NrExtra kExtra>
+template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, bool kSidewise, bool kCrc>
 __global__ void __launch_bounds__(Graph::kMaxZc, kBlocks)
     DecodeNrKernel(const __grid_constant__ NrParameters parameters) {
   extern __shared__ uint32_t shared[];
-  NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kExtra> decoder(parameters, shared);
+  NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kCrc> decoder(parameters, shared);
   decoder.Run();
 }
 

@@ -5,9 +5,11 @@
 namespace baseband::ldpc {
 
 absl::Status LaunchNrCrc1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
-  return LaunchNrCrc<Nr1DenseRows, Nr1AllRows>(batch, engine, stream);
+  return LaunchNrCrc<Nr1DenseRows, Nr1EightRows, Nr1TwelveRows, Nr1AllRows>(batch, engine, stream);
 }
 
-absl::Status PrepareNrCrc1() { return PrepareNrCrc<Nr1DenseRows, Nr1AllRows>(); }
+absl::Status PrepareNrCrc1() {
+  return PrepareNrCrc<Nr1DenseRows, Nr1EightRows, Nr1TwelveRows, Nr1AllRows>();
+}
 
 }  // namespace baseband::ldpc

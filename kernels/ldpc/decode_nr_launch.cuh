@@ -35,45 +35,42 @@ device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& en
   p.heavy = HeavyScaleOf(engine);
   p.light = LightScaleOf(engine);
   p.limit = LimitHalves(engine);
+  for (int r = 0; r < code.rows(); ++r) {
+    if (Graph::kDegree[r] >= kHeavyDegree) p.heavy_rows |= uint64_t{1} << r;
+  }
   p.minus_zc4 = 0 - 4 * p.shape.zc;
+  p.zero = 0;
   const absl::Span<const Edge> edges = code.edges();
   for (size_t e = 0; e < edges.size(); ++e) p.shift4[e] = 4u * edges[e].shift;
   return p;
 }
 
-// One instantiation for codes of up to kMaxRows rows, of which `blocks` thread blocks share a
-// multiprocessor; kRegisterWords of the messages stay in registers.
-template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks>
+// One instantiation for codes of up to kMaxRows rows and lifting sizes from kLeastZc on, of which
+// kBlocks thread blocks share a multiprocessor; kRegisterWords of the messages stay in registers.
+template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, int kLeastZc = 2>
 struct NrVariant {
-  template <bool kSidewise, device::NrExtra kExtra>
+  template <bool kSidewise, bool kCrc>
   static constexpr auto Kernel() {
-    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kSidewise, kExtra>;
+    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kSidewise, kCrc>;
   }
-  template <device::NrExtra kExtra>
+  template <bool kCrc>
   static constexpr int SharedBytes(int pairs) {
-    return 4 *
-           device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, kExtra>::SharedWords(pairs);
+    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, kCrc>::SharedWords(pairs);
   }
-  static constexpr int kMostPairs = Graph::kMaxZc / 2;  // zc = 2 has the most
-  static_assert(kBlocks * (SharedBytes<device::NrExtra::kCrc>(kMostPairs) + 1024) <= 228 * 1024);
-  static_assert(kBlocks * (SharedBytes<device::NrExtra::kSoft>(kMostPairs) + 1024) <= 228 * 1024);
+  static constexpr int kMostPairs = Graph::kMaxZc / kLeastZc;
+  static_assert(kBlocks * (SharedBytes<true>(kMostPairs) + 1024) <= 228 * 1024);
 
-  static bool Takes(const Code& code) { return code.rows() <= kMaxRows; }
+  static bool Takes(const Code& code) { return code.rows() <= kMaxRows && code.zc() >= kLeastZc; }
 
-  template <device::NrExtra kExtra>
+  template <bool kCrc>
   static absl::Status Prepare() {
-    constexpr int kBytes = SharedBytes<kExtra>(kMostPairs);
-    BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<false, kExtra>(), kBytes));
-    return PrepareKernel(Kernel<true, kExtra>(), kBytes);
-  }
-  // Those of LaunchPlain.
-  static absl::Status PreparePlain() {
-    BASEBAND_RETURN_IF_ERROR(Prepare<device::NrExtra::kNone>());
-    return Prepare<device::NrExtra::kSoft>();
+    constexpr int kBytes = SharedBytes<kCrc>(kMostPairs);
+    BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<false, kCrc>(), kBytes));
+    return PrepareKernel(Kernel<true, kCrc>(), kBytes);
   }
 
-  // `crc_powers`: of kCrc, see device::DecodeIo.
-  template <device::NrExtra kExtra>
+  // `crc_powers`: with kCrc, see device::DecodeIo.
+  template <bool kCrc>
   static absl::Status Launch(const DecodeBatch& batch, const Engine& engine,
                              const DeviceLimits& limits, const uint32_t* crc_powers,
                              cudaStream_t stream) {
@@ -82,23 +79,18 @@ struct NrVariant {
     const int pairs = PairsPerBlock(zc, num_pairs, Graph::kMaxZc, limits);
     device::NrParameters p = MakeNrParameters<Graph>(batch, engine, pairs);
     p.io.crc_powers = crc_powers;
-    return LaunchKernel(pairs > 1 ? Kernel<true, kExtra>() : Kernel<false, kExtra>(),
-                        (num_pairs + pairs - 1) / pairs, pairs * zc, SharedBytes<kExtra>(pairs), p,
+    return LaunchKernel(pairs > 1 ? Kernel<true, kCrc>() : Kernel<false, kCrc>(),
+                        (num_pairs + pairs - 1) / pairs, pairs * zc, SharedBytes<kCrc>(pairs), p,
                         stream);
-  }
-  // Of a batch that no CRC stops.
-  static absl::Status LaunchPlain(const DecodeBatch& batch, const Engine& engine,
-                                  const DeviceLimits& limits, cudaStream_t stream) {
-    return batch.soft != nullptr
-               ? Launch<device::NrExtra::kSoft>(batch, engine, limits, nullptr, stream)
-               : Launch<device::NrExtra::kNone>(batch, engine, limits, nullptr, stream);
   }
 };
 
 // Of the base graphs: codes of few rows, of which more thread blocks share a multiprocessor, and
 // those of any.
-using Nr1DenseRows = NrVariant<device::BaseGraph1, 4, 8, 2>;
-using Nr1AllRows = NrVariant<device::BaseGraph1, 46, 94, 1>;
+using Nr1DenseRows = NrVariant<device::BaseGraph1, 4, 12, 2>;
+using Nr1EightRows = NrVariant<device::BaseGraph1, 8, 13, 2>;
+using Nr1TwelveRows = NrVariant<device::BaseGraph1, 12, 31, 2, 32>;
+using Nr1AllRows = NrVariant<device::BaseGraph1, 46, 104, 1>;
 using Nr2DenseRows = NrVariant<device::BaseGraph2, 4, 0, 2>;
 using Nr2FewRows = NrVariant<device::BaseGraph2, 8, 0, 2>;
 using Nr2AllRows = NrVariant<device::BaseGraph2, 42, 100, 1>;
@@ -118,12 +110,14 @@ absl::Status LaunchNrPlain(const DecodeBatch& batch, const Engine& engine, cudaS
   const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
   if (!limits.ok()) return limits.status();
   return WithVariant<Variants...>(*batch.code, [&](auto variant) {
-    return variant.LaunchPlain(batch, engine, *limits, stream);
+    return variant.template Launch<false>(batch, engine, *limits, nullptr, stream);
   });
 }
 template <class... Variants>
 absl::Status PrepareNrPlain() {
-  for (const auto prepare : {&Variants::PreparePlain...}) BASEBAND_RETURN_IF_ERROR(prepare());
+  for (const auto prepare : {&Variants::template Prepare<false>...}) {
+    BASEBAND_RETURN_IF_ERROR(prepare());
+  }
   return absl::OkStatus();
 }
 template <class... Variants>
@@ -133,13 +127,13 @@ absl::Status LaunchNrCrc(const DecodeBatch& batch, const Engine& engine, cudaStr
   const absl::StatusOr<const uint32_t*> powers = CrcPowersOnDevice(*batch.parameters.stop_crc);
   if (!powers.ok()) return powers.status();
   return WithVariant<Variants...>(*batch.code, [&](auto variant) {
-    return variant.template Launch<device::NrExtra::kCrc>(batch, engine, *limits, *powers, stream);
+    return variant.template Launch<true>(batch, engine, *limits, *powers, stream);
   });
 }
 template <class... Variants>
 absl::Status PrepareNrCrc() {
   BASEBAND_RETURN_IF_ERROR(CrcPowersOnDevice(Crc::kCrc24B).status());
-  for (const auto prepare : {&Variants::template Prepare<device::NrExtra::kCrc>...}) {
+  for (const auto prepare : {&Variants::template Prepare<true>...}) {
     BASEBAND_RETURN_IF_ERROR(prepare());
   }
   return absl::OkStatus();
