@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace baseband::bench {
-
 namespace {
 
 double SpreadOf(const Row& row) { return row.spread < 0.0 ? kAssumedSpread : row.spread; }

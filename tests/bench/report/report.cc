@@ -84,7 +84,7 @@ std::string PathOf(const Flags& flags) {
   const std::string own = flags.folder + "/run.jsonl";
   std::error_code error;
   if (std::filesystem::exists(own, error) &&
-      !(!flags.from.empty() && std::filesystem::equivalent(own, flags.from, error))) {
+      (flags.from.empty() || !std::filesystem::equivalent(own, flags.from, error))) {
     EndAsWrong(absl::StrCat(own, " is there already: name another FOLDER, or remove it"));
   }
   std::filesystem::create_directories(flags.folder, error);
