@@ -252,7 +252,7 @@ __device__ __forceinline__ bool SettleNoted(const DecodeIo& io, const DecodeShap
 // After iteration `iteration`: evaluates the parity checks, settles what is finished, and says
 // whether every code word of the thread block is. A code word is settled once: what is written is
 // its state at that iteration, whatever its neighbours still do. All threads of the block call it,
-// between two barriers that order it with the iterations.
+// behind a barrier that orders it with the iteration.
 //   failed: this thread's check in the first row; the sign bit of a half set if it does not hold
 //   checks...: more of this thread's checks, likewise: evaluated one after the other, while those
 //              before hold

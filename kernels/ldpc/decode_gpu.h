@@ -14,7 +14,7 @@ namespace baseband::ldpc {
 struct alignas(16) DecodeBlock {
   // As the device addresses them: its own memory, or page-locked memory of the host, of as many
   // allocations as there are blocks. Any alignment; readable from the multiple of 4 before them on
-  // (they are read in whole words) and up to 16 bytes past their end.
+  // (they are read in words, and in units of 16 bytes) and up to 16 bytes past their end.
   const int8_t* llr = nullptr;
   uint32_t llr_count = 0;     // 1 .. code.num_sent()
   uint32_t bits_offset = 0;   // in `bits`; a multiple of 4
@@ -24,8 +24,8 @@ struct alignas(16) DecodeBlock {
 };
 inline constexpr uint32_t kNoSoft = 0xffffffff;
 
-// One launch: code blocks of one code with one set of parameters. All pointers are device memory, or
-// page-locked memory of the host, 16-byte aligned, and must live until `stream` has passed the
+// One launch: code blocks of one code with one set of parameters. All pointers are device memory,
+// or page-locked memory of the host, 16-byte aligned, and must live until `stream` has passed the
 // launch. What is read and written more than once, the workspace, is better on the device.
 struct DecodeBatch {
   const Code* code = nullptr;  // read on the host before LaunchDecode returns

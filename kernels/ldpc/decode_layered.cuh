@@ -1,5 +1,5 @@
 // The layered decoder of any code whose state fits on the chip: the same arithmetic as the NR one
-// (decode_device.cuh), rows in a loop. Device code.
+// (decode_half.cuh), rows in a loop. Device code.
 //
 // A thread block decodes `pairs` pairs of code words side by side, one thread for a row of the
 // circulant of a pair. Shared memory, with T = pairs * zc the number of threads:

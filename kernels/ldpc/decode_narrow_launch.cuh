@@ -4,7 +4,6 @@
 #define BASEBAND_KERNELS_LDPC_DECODE_NARROW_LAUNCH_CUH_
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/ldpc/crc_powers.h"
 #include "kernels/ldpc/decode_launch.h"

@@ -61,7 +61,7 @@ class NrDecoder {
   static constexpr int kChannelBegin = Graph::kCoreColumns * kStride;
   static constexpr int kTotalsBegin = kChannelBegin + (kExtensions + 1) / 2 * kStride;
   static constexpr int kMessagesBegin = kTotalsBegin + kExtensions * kStride;
-  // zc = 2 has the most code words, kStride of them, and so the most cut words.
+  // Enough for the most code words that there are threads for, kStride of zc = 2.
   static constexpr int kStaged =
       kStride * StagedLlr::Words(2 * (Graph::kCoreColumns + kExtensions));
   static constexpr int kProgressBegin = kMessagesBegin + std::max(kShareds * kStride, kStaged);

@@ -219,8 +219,6 @@ struct Layout {
   static constexpr int kEdgeBegin = EdgeBegin(kRow);
   template <int kRow>
   static constexpr int kWordBegin = WordBegin(kRow);
-  template <int kBegin>
-  static constexpr int kGroupEnd = GroupEnd(kBegin);
   template <int kFirst, int kEdge>
   static constexpr bool kIsEarly = IsEarly(kFirst, kEdge);
   template <int kEdge>

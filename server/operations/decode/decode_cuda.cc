@@ -90,7 +90,7 @@ absl::Status DecodeBatch::CudaRun(const CudaLaneView& lane) {
     launch.num_blocks = static_cast<int>(shape.count);
     launch.bits = output;
     launch.sharers = lane.sharers;
-    // Null where nobody asks: kernels that could write them take a tenth longer.
+    // Null where nobody asks: few blocks without have kernels of their own.
     if (shape.group->soft_output) launch.soft = reinterpret_cast<int8_t*>(output);
     launch.results = reinterpret_cast<ldpc::DecodeResult*>(
         (copies_results_ ? lane.output_device : lane.output_staging_host) + results_offset_);
