@@ -13,25 +13,47 @@ namespace {
 constexpr int kMaxBlocksPerLaunch = 1 << 20;
 constexpr int kNr1Kb = 22;
 
-enum class KernelFamily { kNr1, kNr2, kNrCrc1, kNrCrc2, kWimax12, kLayered, kGeneral };
+enum class KernelFamily {
+  kNr1,
+  kNr2,
+  kNrCrc1,
+  kNrCrc2,
+  kWimax12,
+  kNrFlooding1,
+  kNrFlooding2,
+  kWimax12Flooding,
+  kNrSumProduct1,
+  kNrSumProduct2,
+  kWimax12SumProduct,
+  kLayered,
+  kGeneral
+};
 
 bool StopsByCrc(const DecodeParameters& parameters) {
   return parameters.early_termination && parameters.stop_crc.has_value();
 }
 
-// The integer engine's layered schedule has fast kernels; everything else is general.
-KernelFamily FamilyFor(const Code& code, const DecodeParameters& parameters) {
-  if (parameters.algorithm == Algorithm::kSumProduct ||
-      parameters.schedule == Schedule::kFlooding) {
-    return KernelFamily::kGeneral;
+KernelFamily SumProductFamilyFor(const Code& code, Schedule schedule) {
+  if (schedule == Schedule::kFlooding) return KernelFamily::kGeneral;
+  if (code.family() == Family::kNr) {
+    return code.kb() == kNr1Kb ? KernelFamily::kNrSumProduct1 : KernelFamily::kNrSumProduct2;
   }
+  return IsWimax12(code) ? KernelFamily::kWimax12SumProduct : KernelFamily::kGeneral;
+}
+
+KernelFamily FamilyFor(const Code& code, const DecodeParameters& parameters) {
+  if (parameters.algorithm == Algorithm::kSumProduct) {
+    return SumProductFamilyFor(code, parameters.schedule);
+  }
+  const bool floods = parameters.schedule == Schedule::kFlooding;
   if (code.family() == Family::kNr) {
     const bool is_first = code.kb() == kNr1Kb;
+    if (floods) return is_first ? KernelFamily::kNrFlooding1 : KernelFamily::kNrFlooding2;
     if (StopsByCrc(parameters)) return is_first ? KernelFamily::kNrCrc1 : KernelFamily::kNrCrc2;
     return is_first ? KernelFamily::kNr1 : KernelFamily::kNr2;
   }
-  if (IsWimax12(code)) return KernelFamily::kWimax12;
-  return LayeredFits(code) ? KernelFamily::kLayered : KernelFamily::kGeneral;
+  if (IsWimax12(code)) return floods ? KernelFamily::kWimax12Flooding : KernelFamily::kWimax12;
+  return LayeredFits(code, parameters) ? KernelFamily::kLayered : KernelFamily::kGeneral;
 }
 
 // Whether the batch is so small that each block may have a multiprocessor to itself, with as many
@@ -107,8 +129,16 @@ absl::StatusOr<DeviceLimits> QueryDeviceLimits() {
 }
 
 int64_t DecodeWorkspaceBytes(const Code& code, const DecodeParameters& parameters) {
-  if (FamilyFor(code, parameters) != KernelFamily::kGeneral) return 0;
-  return GeneralWorkspaceBytes(code, parameters);
+  switch (FamilyFor(code, parameters)) {
+    case KernelFamily::kNrSumProduct1:
+      return NrSumProductWorkspaceBytes1();
+    case KernelFamily::kNrSumProduct2:
+      return NrSumProductWorkspaceBytes2();
+    case KernelFamily::kGeneral:
+      return GeneralWorkspaceBytes(code, parameters);
+    default:
+      return 0;
+  }
 }
 
 absl::Status PrepareDecodeKernels() {
@@ -119,6 +149,8 @@ absl::Status PrepareDecodeKernels() {
   BASEBAND_RETURN_IF_ERROR(PrepareNrCrc1());
   BASEBAND_RETURN_IF_ERROR(PrepareNrCrc2());
   BASEBAND_RETURN_IF_ERROR(PrepareWimax12());
+  BASEBAND_RETURN_IF_ERROR(PrepareNrFlooding());
+  BASEBAND_RETURN_IF_ERROR(PrepareNrSumProduct());
   BASEBAND_RETURN_IF_ERROR(PrepareLayered());
   return PrepareGeneral();
 }
@@ -145,6 +177,18 @@ absl::Status LaunchDecode(const DecodeBatch& batch, cudaStream_t stream) {
       return LaunchNrCrc2(batch, engine, stream);
     case KernelFamily::kWimax12:
       return LaunchWimax12(batch, engine, stream);
+    case KernelFamily::kNrFlooding1:
+      return LaunchNrFlooding1(batch, engine, stream);
+    case KernelFamily::kNrFlooding2:
+      return LaunchNrFlooding2(batch, engine, stream);
+    case KernelFamily::kWimax12Flooding:
+      return LaunchWimax12Flooding(batch, engine, stream);
+    case KernelFamily::kNrSumProduct1:
+      return LaunchNrSumProduct1(batch, stream);
+    case KernelFamily::kNrSumProduct2:
+      return LaunchNrSumProduct2(batch, stream);
+    case KernelFamily::kWimax12SumProduct:
+      return LaunchWimax12SumProduct(batch, stream);
     case KernelFamily::kLayered:
       return LaunchLayered(batch, engine, stream);
     case KernelFamily::kGeneral:

@@ -22,7 +22,8 @@ struct Placement {
   int words = 1;  // code words side by side
 
   int shared_bytes() const {
-    return (8 * words + 15) / 16 * 16 + words * (app_in_workspace ? 0 : app_bytes) +
+    return static_cast<int>(device::WordProgress::Bytes(static_cast<uint32_t>(words))) +
+           words * (app_in_workspace ? 0 : app_bytes) +
            words * (messages_in_workspace ? 0 : message_bytes);
   }
   int64_t slot_bytes() const {

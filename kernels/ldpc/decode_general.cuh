@@ -1,5 +1,5 @@
-// The decoder of everything the fast kernels do not take: flooding schedules, sum-product, and
-// codes whose state does not fit on the chip. Device code; simple first.
+// The decoder of everything the fast kernels do not take: sum-product but for the layered schedule
+// of NR codes, and codes whose state does not fit on the chip. Device code; simple first.
 //
 // A thread block decodes `words` code words side by side, one thread for a row of the circulant of
 // each, then goes on to the next ones. Of each code word there are
@@ -10,7 +10,8 @@
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_GENERAL_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_GENERAL_CUH_
 
-#include "kernels/ldpc/decode_device.cuh"
+#include "kernels/ldpc/decode_odds.cuh"
+#include "kernels/ldpc/decode_word.cuh"
 
 namespace baseband::ldpc::device {
 
@@ -82,9 +83,6 @@ struct IntegerArithmetic {
   }
 };
 
-// Sum-product on odds: with x = exp(-|q|), tanh(|q| / 2) = (1 - x) / (1 + x), and two bits' check
-// node is x = (x1 + x2) / (1 + x1 * x2). Numerator and denominator are carried apart, so that a
-// message costs one logarithm; both stay below 2^32.
 struct SumProductArithmetic {
   using App = float;
   using Message = float;
@@ -92,23 +90,12 @@ struct SumProductArithmetic {
 
   __device__ static Value Channel(const GeneralParameters& p, const DecodeBlock& block,
                                   uint32_t bit) {
-    if (bit < p.shape.k && bit >= p.shape.k - block.num_filler) return kLlrMax;
-    const int llr = LoadChannel(p.shape, block, block.llr, bit);
-    return __fdiv_rn(static_cast<float>(llr), p.llr_scale);
+    return OddsChannel(p.shape, block, p.llr_scale, bit);
   }
-  struct Odds {
-    float numerator = 0.0f;
-    float denominator = 1.0f;
-    __device__ Odds And(const Odds& other) const {
-      return {numerator * other.denominator + denominator * other.numerator,
-              denominator * other.denominator + numerator * other.numerator};
-    }
-  };
-  __device__ static Odds ToOdds(float q) { return {__expf(-fminf(fabsf(q), kSumProductLimit)), 1}; }
   template <int kMost, class Put>
   __device__ __forceinline__ static void CheckRule(const GeneralParameters&, int degree,
                                                    const Value (&q)[kMost], const Put& put) {
-    Odds of[kMost];
+    float of[kMost];
     Odds before[kMost];
     Odds forward;
     uint32_t signs = 0;
@@ -124,17 +111,12 @@ struct SumProductArithmetic {
 #pragma unroll
     for (int e = kMost - 1; e >= 0; --e) {
       if (e >= degree) continue;
-      const Odds others = before[e].And(backward);
-      const float magnitude = -__logf(others.numerator / others.denominator);
-      const uint32_t sign = (signs ^ __float_as_uint(q[e])) & 0x80000000;
-      put(e,
-          __uint_as_float(__float_as_uint(fminf(fmaxf(magnitude, 0.0f), kSumProductLimit)) | sign));
+      put(e, WithSign(before[e].And(backward).Magnitude(), signs ^ __float_as_uint(q[e])));
       backward = backward.And(of[e]);
     }
   }
   __device__ static int ToSoft(const GeneralParameters& p, Value app) {
-    const float limit = kLlrMax;
-    return __float2int_rn(fmaxf(-limit, fminf(limit, app * p.llr_scale)));
+    return OddsToSoft(app, p.llr_scale);
   }
 };
 
@@ -145,12 +127,12 @@ class GeneralDecoder {
   using Value = typename Arithmetic::Value;
 
  public:
-  __device__ __forceinline__ GeneralDecoder(const GeneralParameters& p, char* shared) : p_(p) {
-    state_ = reinterpret_cast<uint32_t*>(shared);
-    fail_ = state_ + p.words;
-    shared += (p.words * 8 + 15) / 16 * 16;
-    word_ = threadIdx.x / p.shape.zc;
-    row_ = threadIdx.x - word_ * p.shape.zc;
+  __device__ __forceinline__ GeneralDecoder(const GeneralParameters& p, char* shared)
+      : p_(p),
+        word_(threadIdx.x / p.shape.zc),
+        row_(threadIdx.x - word_ * p.shape.zc),
+        progress_(reinterpret_cast<uint32_t*>(shared), p.words, word_, row_) {
+    shared += WordProgress::Bytes(p.words);
     char* slot = p.workspace + blockIdx.x * p.slot_bytes;
     char*& app = p.app_in_workspace ? slot : shared;
     app_ = reinterpret_cast<App*>(app + word_ * p.app_bytes);
@@ -178,10 +160,7 @@ class GeneralDecoder {
       app_[c * zc + row_] = static_cast<App>(Arithmetic::Channel(p_, block, c * zc + row_));
     }
     for (uint32_t e = 0; e < p_.row_begin[p_.shape.rows]; ++e) messages_[e * zc + row_] = 0;
-    if (row_ == 0) {
-      state_[word_] = exists ? kRunning : kWritten;
-      fail_[word_] = 0;
-    }
+    progress_.Begin(exists);
     __syncthreads();
     for (uint32_t iteration = 1;; ++iteration) {
       for (uint32_t r = 0; r < p_.shape.rows; ++r) {
@@ -194,7 +173,11 @@ class GeneralDecoder {
         __syncthreads();
       }
       const bool last = iteration == p_.shape.max_iterations;
-      if ((p_.shape.early_termination || last) && Settle(block, iteration, last)) return;
+      if (!p_.shape.early_termination && !last) continue;
+      if (progress_.Settle(
+              p_.io, block, iteration, last, [&] { return Fails(); }, [&] { Write(block); })) {
+        return;
+      }
     }
   }
 
@@ -240,67 +223,30 @@ class GeneralDecoder {
     app_[column * zc + row_] = static_cast<App>(app);
   }
 
-  // True if no code word of the thread block is left. As Settle in decode_device.cuh.
-  __device__ bool Settle(const DecodeBlock& block, uint32_t iteration, bool last) {
+  // Whether a check of this thread's does not hold.
+  __device__ bool Fails() const {
     bool failed = false;
-    if (state_[word_] == kRunning) {
-      for (uint32_t r = 0; r < p_.shape.rows && !failed; ++r) {
-        for (uint32_t e = p_.row_begin[r]; e < p_.row_begin[r + 1]; ++e) {
-          failed ^= app_[p_.edge[e].column * p_.shape.zc + Rotated(p_.edge[e].shift)] < 0;
-        }
+    for (uint32_t r = 0; r < p_.shape.rows && !failed; ++r) {
+      for (uint32_t e = p_.row_begin[r]; e < p_.row_begin[r + 1]; ++e) {
+        failed ^= app_[p_.edge[e].column * p_.shape.zc + Rotated(p_.edge[e].shift)] < 0;
       }
     }
-    if (failed) atomicOr(&fail_[word_], 1u);
-    __syncthreads();
-    const bool holds = fail_[word_] == 0;
-    const bool finished = state_[word_] == kRunning && (holds || last);
-    if (finished) {
-      WriteBits(block);
-      WriteSoft(block);
-    }
-    __syncthreads();
-    if (row_ == 0) {
-      fail_[word_] = 0;
-      if (finished) {
-        state_[word_] = kWritten;
-        DecodeResult result;
-        result.iterations = static_cast<uint16_t>(iteration);
-        result.parity_ok = holds;
-        p_.io.results[block.result_index] = result;
-      }
-    }
-    __syncthreads();
-    return !__syncthreads_or(state_[word_] == kRunning);
+    return failed;
   }
 
-  __device__ void WriteBits(const DecodeBlock& block) const {
-    const uint32_t num_bits = p_.shape.k - block.num_filler;
-    uint32_t* out = reinterpret_cast<uint32_t*>(p_.io.bits + block.bits_offset);
-    for (uint32_t w = row_; w * 32 < num_bits; w += p_.shape.zc) {
-      uint32_t word = 0;
-      for (uint32_t b = 0; b < 32 && w * 32 + b < num_bits; ++b) {
-        word |= static_cast<uint32_t>(app_[w * 32 + b] < 0) << (b ^ 7);
-      }
-      out[w] = word;
-    }
-  }
-
-  __device__ void WriteSoft(const DecodeBlock& block) const {
-    if (block.soft_offset == kNoSoft) return;
-    const uint32_t zc = p_.shape.zc;
-    for (uint32_t c = 0; c < p_.shape.columns; ++c) {
-      p_.io.soft[block.soft_offset + c * zc + row_] =
-          static_cast<int8_t>(Arithmetic::ToSoft(p_, app_[c * zc + row_]));
-    }
+  __device__ void Write(const DecodeBlock& block) const {
+    WriteWordBits(p_.io, p_.shape, block, row_, [&](uint32_t bit) { return app_[bit] < 0; });
+    WriteWordSoft(p_.io, p_.shape, block, row_, [&](uint32_t column) {
+      return Arithmetic::ToSoft(p_, app_[column * p_.shape.zc + row_]);
+    });
   }
 
   const GeneralParameters& p_;
-  uint32_t* state_;  // [words]
-  uint32_t* fail_;   // [words]
-  App* app_;         // of this thread's code word
-  Message* messages_;
   uint32_t word_;
   uint32_t row_;
+  WordProgress progress_;
+  App* app_;  // of this thread's code word
+  Message* messages_;
 };
 
 template <class Arithmetic>

@@ -23,12 +23,17 @@ struct DeviceLimits {
 // Of the current device. Cheap: no call waits for the device.
 absl::StatusOr<DeviceLimits> QueryDeviceLimits();
 
-// All but the narrow kernels take code words in pairs. How many pairs to put side by side into a thread block of at
-// most `max_threads`: as many as fit, but no more than leave every multiprocessor something to do.
-inline int PairsPerBlock(int zc, int num_pairs, int max_threads, const DeviceLimits& limits) {
+// How many code words of `num_words`, or pairs of them, to put side by side into a thread block of
+// at most `max_threads`: as many as fit, but no more than leave every multiprocessor something to
+// do.
+inline int WordsPerBlock(int zc, int num_words, int max_threads, const DeviceLimits& limits) {
   const int fit = std::max(1, max_threads / zc);
-  const int share = (num_pairs + limits.multiprocessors - 1) / limits.multiprocessors;
+  const int share = (num_words + limits.multiprocessors - 1) / limits.multiprocessors;
   return std::clamp(share, 1, fit);
+}
+// The min-sum kernels but the narrow ones take code words in pairs.
+inline int PairsPerBlock(int zc, int num_pairs, int max_threads, const DeviceLimits& limits) {
+  return WordsPerBlock(zc, num_pairs, max_threads, limits);
 }
 
 // The families of kernels. Launch...: the batch is valid and of that family. Prepare...: its part
@@ -53,7 +58,23 @@ bool IsWimax12(const Code& code);
 absl::Status LaunchWimax12(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareWimax12();
 
-bool LayeredFits(const Code& code);
+// Of the NR codes and of IsWimax12, under the flooding schedule.
+absl::Status LaunchNrFlooding1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
+absl::Status LaunchNrFlooding2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
+absl::Status LaunchWimax12Flooding(const DecodeBatch& batch, const Engine& engine,
+                                   cudaStream_t stream);
+absl::Status PrepareNrFlooding();
+
+// Of the same codes, sum-product under the layered schedule.
+int64_t NrSumProductWorkspaceBytes1();
+int64_t NrSumProductWorkspaceBytes2();
+absl::Status LaunchNrSumProduct1(const DecodeBatch& batch, cudaStream_t stream);
+absl::Status LaunchNrSumProduct2(const DecodeBatch& batch, cudaStream_t stream);
+absl::Status LaunchWimax12SumProduct(const DecodeBatch& batch, cudaStream_t stream);
+absl::Status PrepareNrSumProduct();
+
+// Of any code whose state fits on the chip, under either schedule.
+bool LayeredFits(const Code& code, const DecodeParameters& parameters);
 absl::Status LaunchLayered(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareLayered();
 

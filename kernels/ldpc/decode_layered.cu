@@ -1,4 +1,4 @@
-// Launches of the layered decoder of any code. Host code around decode_layered.cuh.
+// Launches of the decoder of any code that fits on the chip. Host code around decode_layered.cuh.
 #include <bitset>
 
 #include "kernels/ldpc/decode_launch.h"
@@ -11,11 +11,15 @@ namespace {
 using Kernel = void (*)(device::LayeredParameters);
 
 // By row degree, so that the common codes keep few registers and many threads.
-template <bool kSidewise>
-Kernel KernelFor(int degree) {
-  if (degree <= 8) return device::DecodeLayeredKernel<8, kSidewise, 512, 2>;
-  if (degree <= 16) return device::DecodeLayeredKernel<16, kSidewise, 512, 1>;
-  return device::DecodeLayeredKernel<kMaxRowDegree, kSidewise, 512, 1>;
+template <bool kSidewise, bool kFlooding>
+Kernel KernelOf(int degree) {
+  if (degree <= 8) return device::DecodeLayeredKernel<8, kSidewise, kFlooding, 512, 2>;
+  if (degree <= 16) return device::DecodeLayeredKernel<16, kSidewise, kFlooding, 512, 1>;
+  return device::DecodeLayeredKernel<kMaxRowDegree, kSidewise, kFlooding, 512, 1>;
+}
+Kernel KernelFor(int degree, bool sidewise, bool flooding) {
+  if (flooding) return sidewise ? KernelOf<true, true>(degree) : KernelOf<false, true>(degree);
+  return sidewise ? KernelOf<true, false>(degree) : KernelOf<false, false>(degree);
 }
 
 int MessageWords(const Code& code) {
@@ -31,8 +35,12 @@ int MessageArea(const Code& code, int pairs) {
   return pairs * std::max(MessageWords(code) * code.zc(), 2 * staged);
 }
 
-int SharedBytes(const Code& code, int pairs) {
-  return 4 * (code.columns() * pairs * code.zc() + MessageArea(code, pairs) +
+bool Floods(const DecodeParameters& parameters) {
+  return parameters.schedule == Schedule::kFlooding;
+}
+
+int SharedBytes(const Code& code, bool flooding, int pairs) {
+  return 4 * ((flooding ? 2 : 1) * code.columns() * pairs * code.zc() + MessageArea(code, pairs) +
               static_cast<int>(device::Progress::kWordsPerPair) * pairs);
 }
 
@@ -73,26 +81,32 @@ device::LayeredParameters MakeParameters(const DecodeBatch& batch, const Engine&
 
 }  // namespace
 
-bool LayeredFits(const Code& code) { return SharedBytes(code, 1) <= kSharedBytes; }
+bool LayeredFits(const Code& code, const DecodeParameters& parameters) {
+  return SharedBytes(code, Floods(parameters), 1) <= kSharedBytes;
+}
 
 absl::Status LaunchLayered(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
   const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
   if (!limits.ok()) return limits.status();
   const Code& code = *batch.code;
+  const bool flooding = Floods(batch.parameters);
   const int num_pairs = (batch.num_blocks + 1) / 2;
   int pairs = PairsPerBlock(code.zc(), num_pairs, kTargetThreads, *limits);
-  while (SharedBytes(code, pairs) > kSharedBytes) --pairs;
+  while (SharedBytes(code, flooding, pairs) > kSharedBytes) --pairs;
   device::LayeredParameters p = MakeParameters(batch, engine, pairs);
-  const int degree = code.max_row_degree();
-  const Kernel kernel = pairs > 1 ? KernelFor<true>(degree) : KernelFor<false>(degree);
-  return LaunchKernel(kernel, (num_pairs + pairs - 1) / pairs, pairs * code.zc(),
-                      SharedBytes(code, pairs), p, stream);
+  return LaunchKernel(KernelFor(code.max_row_degree(), pairs > 1, flooding),
+                      (num_pairs + pairs - 1) / pairs, pairs * code.zc(),
+                      SharedBytes(code, flooding, pairs), p, stream);
 }
 
 absl::Status PrepareLayered() {
   for (int degree : {8, 16, kMaxRowDegree}) {
-    BASEBAND_RETURN_IF_ERROR(PrepareKernel(KernelFor<false>(degree), kSharedBytes));
-    BASEBAND_RETURN_IF_ERROR(PrepareKernel(KernelFor<true>(degree), kSharedBytes));
+    for (const bool sidewise : {false, true}) {
+      for (const bool flooding : {false, true}) {
+        BASEBAND_RETURN_IF_ERROR(
+            PrepareKernel(KernelFor(degree, sidewise, flooding), kSharedBytes));
+      }
+    }
   }
   return absl::OkStatus();
 }

@@ -1,10 +1,11 @@
-// The layered decoder of any code whose state fits on the chip: the same arithmetic as the NR one
+// The decoder of any code whose state fits on the chip: the same arithmetic as the NR one
 // (decode_half.cuh), rows in a loop. Device code.
 //
 // A thread block decodes `pairs` pairs of code words side by side, one thread for a row of the
 // circulant of a pair. Shared memory, with T = pairs * zc the number of threads:
 //
 //   app        [columns][T] words    a thread's own column begins at its pair: t - t % zc
+//   next       likewise              flooding only: see decode_nr.cuh
 //   messages   [words][T]            a row has (degree + 1) / 2 words, two edges of two code words
 //   progress
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_LAYERED_CUH_
@@ -40,15 +41,16 @@ struct LayeredParameters {
 };
 
 // kMaxDegree bounds the row degree, and with it the registers; kSidewise: several pairs a block.
-template <int kMaxDegree, bool kSidewise>
+template <int kMaxDegree, bool kSidewise, bool kFlooding>
 class LayeredDecoder {
  public:
   __device__ __forceinline__ LayeredDecoder(const LayeredParameters& p, uint32_t* shared)
       : p_(p),
         app_(shared),
-        progress_(shared + p.shape.columns * blockDim.x + p.message_area, p.shape.pairs),
+        app_words_(p.shape.columns * blockDim.x),
+        progress_(shared + (kFlooding ? 2 : 1) * app_words_ + p.message_area, p.shape.pairs),
         threads_(blockDim.x) {
-    messages_ = shared + p.shape.columns * threads_ + threadIdx.x;
+    messages_ = shared + (kFlooding ? 2 : 1) * app_words_ + threadIdx.x;
     pair_ = kSidewise ? threadIdx.x / p.shape.zc : 0;
     pair_base_ = kSidewise ? pair_ * p.shape.zc * 4 : 0;
     row4_ = Opaque(threadIdx.x * 4 - pair_base_);
@@ -64,8 +66,13 @@ class LayeredDecoder {
         Dispatch<2>(row);
       }
       const bool settle = p_.shape.early_termination || iteration == p_.shape.max_iterations;
-      if (!settle) continue;
+      if (!kFlooding && !settle) continue;
       __syncthreads();
+      if constexpr (kFlooding) {
+        CopyApps(app_ + app_words_, app_);
+        __syncthreads();
+        if (!settle) continue;
+      }
       if (Settle(
               p_.io, p_.shape, progress_, iteration, Check(0, 1), [&] { Write(); }, NoCrcStop(),
               [&] { return Check(1, p_.shape.rows); })) {
@@ -87,8 +94,15 @@ class LayeredDecoder {
     llr.Wait();
     llr.StoreApps(p_.shape.columns, app_ + threadIdx.x - row4_ / 4, threads_);
     __syncthreads();  // the staged LLRs are read: their place becomes the messages'
+    if constexpr (kFlooding) CopyApps(app_, app_ + app_words_);
 #pragma unroll 4
     for (uint32_t i = 0; i < p_.num_words; ++i) messages_[i * threads_] = kNoMessages;
+  }
+
+  // A bit of every column.
+  __device__ __forceinline__ void CopyApps(const uint32_t* from, uint32_t* to) const {
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < app_words_; i += threads_) to[i] = from[i];
   }
 
   // Jumps to the code for the row's degree: one table for 2 .. 9, one for 10 .. 17, and so on.
@@ -129,6 +143,7 @@ class LayeredDecoder {
     uint32_t* messages = messages_ + row.word_begin * threads_;
     uint32_t address[kDegree];
     uint32_t q[kDegree];
+    uint32_t others[kDegree];  // what the new message is added to
     uint32_t word[kWords];
 #pragma unroll
     for (int w = 0; w < kWords; ++w) word[w] = messages[w * threads_];
@@ -136,10 +151,16 @@ class LayeredDecoder {
     for (int e = 0; e < kDegree; ++e) {
       address[e] = Address(edge[e]);
       q[e] = App(address[e]);
+      if constexpr (kFlooding) {
+        address[e] += 4 * app_words_;
+        others[e] = App(address[e]);
+      }
     }
 #pragma unroll
     for (int e = 0; e < kDegree; ++e) {
-      q[e] = Fma2(UnpackMessage(word[e / 2], e % 2), kHalfMinusTwoTo10, q[e]);
+      const uint32_t message = UnpackMessage(word[e / 2], e % 2);
+      q[e] = Fma2(message, kHalfMinusTwoTo10, q[e]);
+      others[e] = kFlooding ? Fma2(message, kHalfMinusTwoTo10, others[e]) : q[e];
     }
     uint32_t backward[kDegree + 1];  // all from edge e on, with the limit
     backward[kDegree] = p_.limit;
@@ -152,7 +173,7 @@ class LayeredDecoder {
       const uint32_t x = e == 0 ? backward[1] : BoxPlus(forward, backward[e + 1]);
       forward = e == 0 ? q[0] : BoxPlus(forward, q[e]);
       y[e] = p_.scale.WithoutOffset(x);
-      App(address[e]) = Fma2(y[e], kHalfTwoTo10, q[e]);
+      App(address[e]) = Fma2(y[e], kHalfTwoTo10, others[e]);
     }
 #pragma unroll
     for (int w = 0; w < kWords; ++w) {
@@ -183,6 +204,7 @@ class LayeredDecoder {
 
   const LayeredParameters& p_;
   uint32_t* app_;
+  uint32_t app_words_;
   uint32_t* messages_;  // this thread's own, words threads_ apart
   Progress progress_;
   uint32_t threads_;
@@ -191,11 +213,11 @@ class LayeredDecoder {
   uint32_t row4_;       // row of the circulant * 4
 };
 
-template <int kMaxDegree, bool kSidewise, int kThreads, int kBlocks>
+template <int kMaxDegree, bool kSidewise, bool kFlooding, int kThreads, int kBlocks>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     DecodeLayeredKernel(const __grid_constant__ LayeredParameters parameters) {
   extern __shared__ uint32_t shared[];
-  LayeredDecoder<kMaxDegree, kSidewise> decoder(parameters, shared);
+  LayeredDecoder<kMaxDegree, kSidewise, kFlooding> decoder(parameters, shared);
   decoder.Run();
 }
 

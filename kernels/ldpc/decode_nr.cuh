@@ -1,5 +1,5 @@
-// The decoder of the NR codes: layered, unrolled over a base graph known at compile time. Device
-// code. The arithmetic is explained in decode_half.cuh, the graph's layout in decode_nr_graph.cuh.
+// The decoder of the NR codes, unrolled over a base graph known at compile time. Device code. The
+// arithmetic is explained in decode_half.cuh, the graph's layout in decode_nr_graph.cuh.
 //
 // A thread block decodes `pairs` pairs of code words, pairs * zc <= Graph::kMaxZc threads, one
 // thread for a row of the circulant. A row of the base matrix is thus one check per thread, and
@@ -15,6 +15,14 @@
 //                                        for
 //              messages, what is left    [words][384]; before them, the LLRs as they arrive
 //   registers  messages, kRegisterWords of each thread
+//
+// That is the layered schedule. Flooding is the same with two apps: all rows read the one that the
+// last iteration left, and put the difference that they make into the next, which becomes the app
+// when all have. That takes the room of half the totals: the extension columns' messages lie there,
+// made when their rows are.
+//
+//              next                      [26][384] words
+//              messages of extension columns   [rows - 4][384][2] bytes, in the place of totals
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
 
@@ -30,8 +38,6 @@
 
 namespace baseband::ldpc::device {
 
-inline constexpr int kNrMaxEdges = 316;
-
 struct NrParameters {
   DecodeIo io;
   DecodeShape shape;
@@ -44,9 +50,16 @@ struct NrParameters {
   uint32_t shift4[kNrMaxEdges];  // shift * 4
 };
 
-// kCrc: a CRC may stop code words, and none has soft output.
-template <class Graph, int kMaxRows, int kRegisterWords, bool kSidewise, bool kCrc>
+enum class NrKind {
+  kLayered,
+  kLayeredCrc,  // a CRC may stop code words, and none has soft output
+  kFlooding,
+};
+
+template <class Graph, int kMaxRows, int kRegisterWords, bool kSidewise, NrKind kKind>
 class NrDecoder {
+  static constexpr bool kCrc = kKind == NrKind::kLayeredCrc;
+  static constexpr bool kFlooding = kKind == NrKind::kFlooding;
   using L = Layout<Graph>;
   static constexpr int kStride = Graph::kMaxZc;  // words a column
   static constexpr int kWords = L::template kWordBegin<kMaxRows>;
@@ -60,7 +73,10 @@ class NrDecoder {
   // Shared memory, in words.
   static constexpr int kChannelBegin = Graph::kCoreColumns * kStride;
   static constexpr int kTotalsBegin = kChannelBegin + (kExtensions + 1) / 2 * kStride;
-  static constexpr int kMessagesBegin = kTotalsBegin + kExtensions * kStride;
+  static constexpr int kNextBegin =
+      kTotalsBegin + (kFlooding ? (kExtensions + 1) / 2 : kExtensions) * kStride;
+  static constexpr int kMessagesBegin =
+      kNextBegin + (kFlooding ? Graph::kCoreColumns * kStride : 0);
   // Enough for the most code words that there are threads for, kStride of zc = 2.
   static constexpr int kStaged =
       kStride * StagedLlr::Words(2 * (Graph::kCoreColumns + kExtensions));
@@ -76,6 +92,7 @@ class NrDecoder {
         app_(shared),
         channel_(reinterpret_cast<uint16_t*>(shared + kChannelBegin) + threadIdx.x),
         totals_(shared + kTotalsBegin + threadIdx.x),
+        extension_messages_(reinterpret_cast<uint16_t*>(shared + kTotalsBegin) + threadIdx.x),
         messages_(shared + kMessagesBegin + threadIdx.x),
         progress_(shared + kProgressBegin, p.shape.pairs) {
     minus_zc4_ = p.minus_zc4;
@@ -99,6 +116,7 @@ class NrDecoder {
       RunGroup<0>(first);
       row4_ += p_.zero;
       __syncthreads();
+      if constexpr (kFlooding) TakeNext();
       const bool settle = p_.shape.early_termination || iteration == p_.shape.max_iterations;
       if (settle && Settle(
                         p_.io, p_.shape, progress_, iteration, Check<0, 1>(), [&] { Write(); },
@@ -119,13 +137,25 @@ class NrDecoder {
     static constexpr int kEdges = L::template kEdgeBegin<kLast> - kBegin;
     static constexpr int kFirstWord = L::template kWordBegin<kFirst>;
     static constexpr int kNumWords = L::template kWordBegin<kLast> - kFirstWord;
-    uint32_t address[kEdges];  // of a core edge's app, in bytes
-    uint32_t app[kEdges];      // stored app; for an extension edge, ch + 128 in bytes
-    uint32_t word[kNumWords];  // messages
+    uint32_t address[kEdges];               // of a core edge's app, in bytes
+    uint32_t app[kEdges];                   // stored app; for an extension edge, ch + 128 in bytes
+    uint32_t next[kFlooding ? kEdges : 1];  // likewise, of a core edge
+    uint32_t word[kNumWords];               // messages
   };
 
   __device__ __forceinline__ uint32_t& App(uint32_t address, int column) {
     return *reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(app_ + column * kStride) + address);
+  }
+  // Where a row puts it.
+  __device__ __forceinline__ uint32_t& NextApp(uint32_t address, int column) {
+    return App(address + (kFlooding ? 4 * kNextBegin : 0), column);
+  }
+  __device__ __forceinline__ void TakeNext() {
+#pragma unroll
+    for (int c = 0; c < Graph::kCoreColumns; ++c) {
+      app_[c * kStride + threadIdx.x] = app_[kNextBegin + c * kStride + threadIdx.x];
+    }
+    __syncthreads();
   }
 
   // Where the bit of this thread's row in the block of an edge lies in its column, in bytes.
@@ -169,6 +199,10 @@ class NrDecoder {
     }
   }
 
+  // Nobody writes what flooding reads.
+  template <int kFirst, int kEdge>
+  static constexpr bool kIsAppEarly = kFlooding || L::template kIsEarly<kFirst, kEdge>;
+
   // What a group can do before the barrier that precedes it.
   template <int kFirst, int kLast>
   __device__ __forceinline__ void Prefetch(Group<kFirst, kLast>& g) {
@@ -177,7 +211,7 @@ class NrDecoder {
       constexpr int kEdge = G::kBegin + e;
       if constexpr (L::template kIsCore<kEdge>) {
         g.address[e] = Locate(kEdge);
-        if constexpr (L::template kIsEarly<kFirst, kEdge>) {
+        if constexpr (kIsAppEarly<kFirst, kEdge>) {
           g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
         }
       } else {
@@ -202,8 +236,11 @@ class NrDecoder {
     using G = Group<kFirst, kLast>;
     Unroll<G::kEdges>([&](auto e) {
       constexpr int kEdge = G::kBegin + e;
-      if constexpr (L::template kIsCore<kEdge> && !L::template kIsEarly<kFirst, kEdge>) {
+      if constexpr (L::template kIsCore<kEdge> && !kIsAppEarly<kFirst, kEdge>) {
         g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
+      }
+      if constexpr (kFlooding && L::template kIsCore<kEdge> && !L::template kIsFirst<kEdge>) {
+        g.next[e] = NextApp(g.address[e], L::template kColumn<kEdge>);
       }
     });
   }
@@ -218,9 +255,15 @@ class NrDecoder {
       constexpr int kEdge = L::template kEdgeBegin<kRow> - G::kBegin;
       constexpr int kWord = L::template kWordBegin<kRow> - G::kFirstWord;
       uint32_t q[kDegree];
+      uint32_t others[kDegree];  // what the new message is added to
       Unroll<kDegree>([&](auto e) {
-        q[e] =
-            Fma2(UnpackMessage(g.word[kWord + e / 2], e % 2), kHalfMinusTwoTo10, g.app[kEdge + e]);
+        const uint32_t message = UnpackMessage(g.word[kWord + e / 2], e % 2);
+        q[e] = Fma2(message, kHalfMinusTwoTo10, g.app[kEdge + e]);
+        if constexpr (kFlooding && !L::template kIsFirst<L::template kEdgeBegin<kRow> + e>) {
+          others[e] = Fma2(message, kHalfMinusTwoTo10, g.next[kEdge + e]);
+        } else {
+          others[e] = q[e];
+        }
       });
       // backward[e]: all from edge e on, with the extension edge and the limit.
       uint32_t backward[kDegree + 1];
@@ -238,15 +281,19 @@ class NrDecoder {
         const uint32_t x = e == 0 ? backward[1] : BoxPlus(forward, backward[e + 1]);
         forward = e == 0 ? q[0] : BoxPlus(forward, q[e]);
         y[e] = Message<kRow>(x);
-        App(g.address[kEdge + e], L::template kColumn<L::template kEdgeBegin<kRow> + e>) =
-            Fma2(y[e], kHalfTwoTo10, q[e]);
+        NextApp(g.address[kEdge + e], L::template kColumn<L::template kEdgeBegin<kRow> + e>) =
+            Fma2(y[e], kHalfTwoTo10, others[e]);
         if constexpr (e % 2 == 1) {
           StoreWord<G::kFirstWord + kWord + e / 2>(PackMessages(y[e - 1], y[e]));
         } else if constexpr (e + 1 == kDegree) {
           StoreWord<G::kFirstWord + kWord + e / 2>(PackMessages(y[e], y[e]));
         }
       });
-      if constexpr (kRow >= Graph::kDenseRows) {
+      if constexpr (kRow >= Graph::kDenseRows && kFlooding) {
+        const uint32_t r = Message<kRow>(BoxPlus(forward, p_.limit));
+        extension_messages_[(kRow - Graph::kDenseRows) * kStride] =
+            static_cast<uint16_t>(PackMessages(r, r));
+      } else if constexpr (kRow >= Graph::kDenseRows) {
         totals_[(kRow - Graph::kDenseRows) * kStride] = forward;
       }
     });
@@ -259,9 +306,13 @@ class NrDecoder {
 
   // app * 2^-14 of this thread's bit of an extension column: ch + r, r from the row's core edges.
   __device__ __forceinline__ uint32_t ExtensionApp(uint32_t extension, bool is_heavy) const {
+    const uint32_t channel = Max2(Channel(channel_[extension * kStride]), kHalfMinus127);
+    if constexpr (kFlooding) {
+      const uint32_t r = UnpackMessage(extension_messages_[extension * kStride], 0);
+      return Fma2(r, kHalfTwoTo10, Add2(channel, kHalfMinus128));
+    }
     const uint32_t x = BoxPlus(totals_[extension * kStride], p_.limit);
     const uint32_t r = is_heavy ? p_.heavy.Of(x, 0) : p_.light.WithoutOffset(x, 0);
-    const uint32_t channel = Max2(Channel(channel_[extension * kStride]), kHalfMinus127);
     return Fma2(r, kHalfTwoTo10, channel);
   }
 
@@ -325,8 +376,9 @@ class NrDecoder {
 
   const NrParameters& p_;
   uint32_t* app_;
-  uint16_t* channel_;   // this thread's own, kStride apart
-  uint32_t* totals_;    // likewise
+  uint16_t* channel_;  // this thread's own, kStride apart
+  uint32_t* totals_;   // likewise, or, of flooding:
+  uint16_t* extension_messages_;
   uint32_t* messages_;  // likewise
   Progress progress_;
   uint32_t minus_zc4_;
@@ -336,11 +388,11 @@ class NrDecoder {
   uint32_t registers_[kRegisterWords];
 };
 
-template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, bool kSidewise, bool kCrc>
+template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, bool kSidewise, NrKind kKind>
 __global__ void __launch_bounds__(Graph::kMaxZc, kBlocks)
     DecodeNrKernel(const __grid_constant__ NrParameters parameters) {
   extern __shared__ uint32_t shared[];
-  NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kCrc> decoder(parameters, shared);
+  NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kKind> decoder(parameters, shared);
   decoder.Run();
 }
 

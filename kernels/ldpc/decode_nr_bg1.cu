@@ -4,12 +4,12 @@
 namespace baseband::ldpc {
 
 absl::Status LaunchNr1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
-  return LaunchNrPlain<Nr1DenseRows, Nr1EightRows, Nr1TwelveRows, Nr1AllRows>(batch, engine,
-                                                                              stream);
+  return LaunchNrPlain<NrKind::kLayered, Nr1DenseRows, Nr1EightRows, Nr1TwelveRows, Nr1AllRows>(
+      batch, engine, stream);
 }
 
 absl::Status PrepareNr1() {
-  return PrepareNrPlain<Nr1DenseRows, Nr1EightRows, Nr1TwelveRows, Nr1AllRows>();
+  return PrepareNrPlain<NrKind::kLayered, Nr1DenseRows, Nr1EightRows, Nr1TwelveRows, Nr1AllRows>();
 }
 
 }  // namespace baseband::ldpc

@@ -4,9 +4,12 @@
 namespace baseband::ldpc {
 
 absl::Status LaunchNr2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
-  return LaunchNrPlain<Nr2DenseRows, Nr2FewRows, Nr2AllRows>(batch, engine, stream);
+  return LaunchNrPlain<NrKind::kLayered, Nr2DenseRows, Nr2FewRows, Nr2AllRows>(batch, engine,
+                                                                               stream);
 }
 
-absl::Status PrepareNr2() { return PrepareNrPlain<Nr2DenseRows, Nr2FewRows, Nr2AllRows>(); }
+absl::Status PrepareNr2() {
+  return PrepareNrPlain<NrKind::kLayered, Nr2DenseRows, Nr2FewRows, Nr2AllRows>();
+}
 
 }  // namespace baseband::ldpc

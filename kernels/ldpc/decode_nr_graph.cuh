@@ -148,6 +148,9 @@ struct Wimax12 {
                                               0, 5, 7,  11, 12, 23};     // row 11
 };
 
+// Of any of the above.
+inline constexpr int kNrMaxEdges = BaseGraph1::kEdges;
+
 // Where things lie, by row. An edge of a core column is a core edge; only core edges have a stored
 // message, four bytes of messages (two edges of two code words) make a word, and a row begins with
 // a new word.
@@ -206,6 +209,13 @@ struct Layout {
     }
     return true;
   }
+  // True if no row before this edge's touches its column.
+  static constexpr bool IsFirst(int edge) {
+    for (int r = 0; r < RowOf(edge); ++r) {
+      if (Touches(r, Graph::kColumn[edge])) return false;
+    }
+    return true;
+  }
   static constexpr int RowOf(int edge) {
     int row = 0;
     while (EdgeBegin(row + 1) <= edge) ++row;
@@ -221,6 +231,8 @@ struct Layout {
   static constexpr int kWordBegin = WordBegin(kRow);
   template <int kFirst, int kEdge>
   static constexpr bool kIsEarly = IsEarly(kFirst, kEdge);
+  template <int kEdge>
+  static constexpr bool kIsFirst = IsFirst(kEdge);
   template <int kEdge>
   static constexpr int kRowOf = RowOf(kEdge);
   template <int kEdge>

@@ -9,6 +9,8 @@
 
 namespace baseband::ldpc {
 
+using device::NrKind;
+
 // Whether `code` has the first rows of Graph, and no others.
 template <class Graph>
 bool MatchesGraph(const Code& code) {
@@ -49,28 +51,28 @@ device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& en
 // kBlocks thread blocks share a multiprocessor; kRegisterWords of the messages stay in registers.
 template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, int kLeastZc = 2>
 struct NrVariant {
-  template <bool kSidewise, bool kCrc>
+  template <bool kSidewise, NrKind kKind>
   static constexpr auto Kernel() {
-    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kSidewise, kCrc>;
+    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kSidewise, kKind>;
   }
-  template <bool kCrc>
+  template <NrKind kKind>
   static constexpr int SharedBytes(int pairs) {
-    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, kCrc>::SharedWords(pairs);
+    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, kKind>::SharedWords(pairs);
   }
   static constexpr int kMostPairs = Graph::kMaxZc / kLeastZc;
-  static_assert(kBlocks * (SharedBytes<true>(kMostPairs) + 1024) <= 228 * 1024);
 
   static bool Takes(const Code& code) { return code.rows() <= kMaxRows && code.zc() >= kLeastZc; }
 
-  template <bool kCrc>
+  template <NrKind kKind>
   static absl::Status Prepare() {
-    constexpr int kBytes = SharedBytes<kCrc>(kMostPairs);
-    BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<false, kCrc>(), kBytes));
-    return PrepareKernel(Kernel<true, kCrc>(), kBytes);
+    constexpr int kBytes = SharedBytes<kKind>(kMostPairs);
+    static_assert(kBlocks * (kBytes + 1024) <= 228 * 1024);
+    BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<false, kKind>(), kBytes));
+    return PrepareKernel(Kernel<true, kKind>(), kBytes);
   }
 
-  // `crc_powers`: with kCrc, see device::DecodeIo.
-  template <bool kCrc>
+  // `crc_powers`: with kLayeredCrc, see device::DecodeIo.
+  template <NrKind kKind>
   static absl::Status Launch(const DecodeBatch& batch, const Engine& engine,
                              const DeviceLimits& limits, const uint32_t* crc_powers,
                              cudaStream_t stream) {
@@ -79,8 +81,8 @@ struct NrVariant {
     const int pairs = PairsPerBlock(zc, num_pairs, Graph::kMaxZc, limits);
     device::NrParameters p = MakeNrParameters<Graph>(batch, engine, pairs);
     p.io.crc_powers = crc_powers;
-    return LaunchKernel(pairs > 1 ? Kernel<true, kCrc>() : Kernel<false, kCrc>(),
-                        (num_pairs + pairs - 1) / pairs, pairs * zc, SharedBytes<kCrc>(pairs), p,
+    return LaunchKernel(pairs > 1 ? Kernel<true, kKind>() : Kernel<false, kKind>(),
+                        (num_pairs + pairs - 1) / pairs, pairs * zc, SharedBytes<kKind>(pairs), p,
                         stream);
   }
 };
@@ -105,17 +107,17 @@ absl::Status WithVariant(const Code& code, const Launch& launch) {
 }
 
 // Launches, and what prepares them.
-template <class... Variants>
+template <NrKind kKind, class... Variants>
 absl::Status LaunchNrPlain(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
   const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
   if (!limits.ok()) return limits.status();
   return WithVariant<Variants...>(*batch.code, [&](auto variant) {
-    return variant.template Launch<false>(batch, engine, *limits, nullptr, stream);
+    return variant.template Launch<kKind>(batch, engine, *limits, nullptr, stream);
   });
 }
-template <class... Variants>
+template <NrKind kKind, class... Variants>
 absl::Status PrepareNrPlain() {
-  for (const auto prepare : {&Variants::template Prepare<false>...}) {
+  for (const auto prepare : {&Variants::template Prepare<kKind>...}) {
     BASEBAND_RETURN_IF_ERROR(prepare());
   }
   return absl::OkStatus();
@@ -127,13 +129,13 @@ absl::Status LaunchNrCrc(const DecodeBatch& batch, const Engine& engine, cudaStr
   const absl::StatusOr<const uint32_t*> powers = CrcPowersOnDevice(*batch.parameters.stop_crc);
   if (!powers.ok()) return powers.status();
   return WithVariant<Variants...>(*batch.code, [&](auto variant) {
-    return variant.template Launch<true>(batch, engine, *limits, *powers, stream);
+    return variant.template Launch<NrKind::kLayeredCrc>(batch, engine, *limits, *powers, stream);
   });
 }
 template <class... Variants>
 absl::Status PrepareNrCrc() {
   BASEBAND_RETURN_IF_ERROR(CrcPowersOnDevice(Crc::kCrc24B).status());
-  for (const auto prepare : {&Variants::template Prepare<true>...}) {
+  for (const auto prepare : {&Variants::template Prepare<NrKind::kLayeredCrc>...}) {
     BASEBAND_RETURN_IF_ERROR(prepare());
   }
   return absl::OkStatus();

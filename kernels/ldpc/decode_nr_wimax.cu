@@ -12,9 +12,9 @@ using Variant = NrVariant<device::Wimax12, 12, 40, 9>;
 bool IsWimax12(const Code& code) { return MatchesGraph<device::Wimax12>(code); }
 
 absl::Status LaunchWimax12(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
-  return LaunchNrPlain<Variant>(batch, engine, stream);
+  return LaunchNrPlain<NrKind::kLayered, Variant>(batch, engine, stream);
 }
 
-absl::Status PrepareWimax12() { return PrepareNrPlain<Variant>(); }
+absl::Status PrepareWimax12() { return PrepareNrPlain<NrKind::kLayered, Variant>(); }
 
 }  // namespace baseband::ldpc

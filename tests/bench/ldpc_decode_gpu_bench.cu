@@ -304,10 +304,11 @@ int main(int argc, char** argv) {
       {"NR BG2 Zc=384 42 rows, soft", nr(2, 384, 42), 1.8, 5280, false, "", Form::kSoft},
       {"NR BG1 Zc=384 46 rows, ET, soft", nr(1, 384, 46), 1.8, 5280, true, "", Form::kSoft},
       {"802.16e 1/2 (2304, 1152), soft", wimax, 2.7, 26400, false, "", Form::kSoft},
-      {"NR BG1 Zc=384 46 rows, flooding", nr(1, 384, 46), 2.6, 264, false, "", Form::kFlooding},
-      {"802.16e 1/2, flooding", wimax, 3.5, 2640, false, "", Form::kFlooding},
-      {"NR BG1 Zc=384 46, sum-product", nr(1, 384, 46), 1.8, 264, false, "", Form::kSumProduct},
-      {"802.16e 1/2, sum-product", wimax, 2.7, 2640, false, "", Form::kSumProduct},
+      {"NR BG1 Zc=384 46 rows, flooding", nr(1, 384, 46), 2.6, 5280, false, "", Form::kFlooding},
+      {"NR BG1 Zc=384 4 rows, flooding", nr(1, 384, 4), 6.0, 5280, false, "", Form::kFlooding},
+      {"802.16e 1/2, flooding", wimax, 3.5, 26400, false, "", Form::kFlooding},
+      {"NR BG1 Zc=384 46, sum-product", nr(1, 384, 46), 1.8, 5280, false, "", Form::kSumProduct},
+      {"802.16e 1/2, sum-product", wimax, 2.7, 26400, false, "", Form::kSumProduct},
       {"NR BG1 Zc=384 46, bit flipping", nr(1, 384, 46), 9.0, 5280, false, "", Form::kBitFlipping},
   };
   if (parts.Has("table")) {

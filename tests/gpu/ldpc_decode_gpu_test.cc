@@ -200,15 +200,6 @@ TEST_F(LdpcDecodeGpuTest, EqualsTheReferenceForTheLargestCode) {
   }
 }
 
-TEST_F(LdpcDecodeGpuTest, FloodingOfTheLargestCodeEqualsTheCpu) {
-  Random random(7);
-  DecodeParameters parameters = Iterations(4, true);
-  parameters.schedule = Schedule::kFlooding;
-  const CodePtr code = *NrCode(1, 384);
-  EXPECT_EQ(DecodeWorkspaceBytes(*code, parameters), 0);
-  ExpectEqualToCpu(*code, parameters, RandomJobs(*code, 5, random));
-}
-
 TEST_F(LdpcDecodeGpuTest, CodesOfAClientEqualTheCpu) {
   Random random(8);
   std::mt19937 generator(9);

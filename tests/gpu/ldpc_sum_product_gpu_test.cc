@@ -15,47 +15,127 @@ namespace {
 // which adds less than 0.001 to a message.
 constexpr double kAppTolerance = 0.01;
 
+DecodeParameters SumProduct(Schedule schedule, int iterations, bool early_termination) {
+  DecodeParameters parameters = Iterations(iterations, early_termination);
+  parameters.algorithm = Algorithm::kSumProduct;
+  parameters.schedule = schedule;
+  return parameters;
+}
+
+void ExpectNearReference(const Code& code, const DecodeParameters& parameters, const Job& job,
+                         const Decoded& decoded) {
+  SCOPED_TRACE(Describe(code, parameters));
+  const reference::Decoded expected = reference::Decode(code, parameters, job.num_filler, job.llr);
+  int num_wrong = 0;
+  for (int i = 0; i < code.n(); ++i) {
+    const double app = expected.app[i];
+    if (!decoded.soft.empty()) {
+      const double low = std::round((app - kAppTolerance) * parameters.llr_scale);
+      const double high = std::round((app + kAppTolerance) * parameters.llr_scale);
+      const int soft = decoded.soft[i];
+      num_wrong += soft < std::clamp(low, -127.0, 127.0) || soft > std::clamp(high, -127.0, 127.0);
+    }
+    if (i < code.k() - job.num_filler && std::fabs(app) > kAppTolerance) {
+      num_wrong += testing::BitAt(decoded.bits, i) != (app < 0);
+    }
+  }
+  EXPECT_EQ(num_wrong, 0);
+  EXPECT_EQ(decoded.iterations, expected.result.iterations);
+}
+
+void ExpectNearReference(const Code& code, const DecodeParameters& parameters,
+                         const std::vector<Job>& jobs) {
+  const std::vector<Decoded> decoded = DecodeOnGpu(code, parameters, jobs);
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    SCOPED_TRACE("block " + std::to_string(j));
+    ExpectNearReference(code, parameters, jobs[j], decoded[j]);
+  }
+}
+
 TEST_F(LdpcDecodeGpuTest, SumProductAgreesWithTheReferenceWithinItsBound) {
   Random random(12);
-  for (const CodePtr& code :
-       {*NrCode(1, 32), *NrCode(2, 7, 10), *WimaxCode("1/2", 576), *WifiCode("5/6", 648)}) {
+  for (const CodePtr& code : {*NrCode(1, 32), *NrCode(2, 7, 10), *WimaxCode("1/2", 576),
+                              *WimaxCode("5/6", 576), *WifiCode("5/6", 648)}) {
     for (const Schedule schedule : {Schedule::kLayered, Schedule::kFlooding}) {
       for (const int iterations : {1, 3}) {
-        DecodeParameters parameters = Iterations(iterations, false);
-        parameters.algorithm = Algorithm::kSumProduct;
-        parameters.schedule = schedule;
-        const std::vector<Job> jobs = RandomJobs(*code, 3, random);
-        const std::vector<Decoded> decoded = DecodeOnGpu(*code, parameters, jobs);
-        for (size_t j = 0; j < jobs.size(); ++j) {
-          const reference::Decoded expected =
-              reference::Decode(*code, parameters, jobs[j].num_filler, jobs[j].llr);
-          int num_wrong = 0;
-          for (int i = 0; i < code->n(); ++i) {
-            const double app = expected.app[i];
-            if (!decoded[j].soft.empty()) {
-              const double low = std::round((app - kAppTolerance) * parameters.llr_scale);
-              const double high = std::round((app + kAppTolerance) * parameters.llr_scale);
-              const int soft = decoded[j].soft[i];
-              num_wrong +=
-                  soft < std::clamp(low, -127.0, 127.0) || soft > std::clamp(high, -127.0, 127.0);
-            }
-            if (i < code->k() - jobs[j].num_filler && std::fabs(app) > kAppTolerance) {
-              num_wrong += testing::BitAt(decoded[j].bits, i) != (app < 0);
-            }
-          }
-          EXPECT_EQ(num_wrong, 0) << Describe(*code, parameters) << ", block " << j;
-          EXPECT_EQ(decoded[j].iterations, iterations);
-        }
+        ExpectNearReference(*code, SumProduct(schedule, iterations, false),
+                            RandomJobs(*code, 3, random));
       }
+    }
+  }
+}
+
+// Codes of the base graphs have a kernel of their own.
+TEST_F(LdpcDecodeGpuTest, SumProductAgreesWithTheReferenceForEveryNumberOfRows) {
+  Random random(31);
+  for (const int base_graph : {1, 2}) {
+    for (int rows = 4; rows <= (base_graph == 1 ? 46 : 42); ++rows) {
+      const CodePtr code = *NrCode(base_graph, rows % 2 == 0 ? 36 : 15, rows);
+      ExpectNearReference(*code, SumProduct(Schedule::kLayered, 2, false),
+                          RandomJobs(*code, 5, random));
+    }
+  }
+}
+
+TEST_F(LdpcDecodeGpuTest, SumProductAgreesWithTheReferenceForLargeAndSmallCodes) {
+  Random random(32);
+  for (const CodePtr& code :
+       {*NrCode(1, 384), *NrCode(1, 384, 4), *NrCode(1, 352, 5), *NrCode(2, 384), *NrCode(2, 2),
+        *NrCode(1, 2, 4), *WimaxCode("1/2", 2304), *WimaxCode("1/2", 672)}) {
+    for (const float llr_scale : {4.0f, 0.5f}) {
+      DecodeParameters parameters = SumProduct(Schedule::kLayered, 2, false);
+      parameters.llr_scale = llr_scale;
+      ExpectNearReference(*code, parameters, RandomJobs(*code, 3, random));
+    }
+  }
+}
+
+// More than there is room for on the device at once, several to a thread block.
+TEST_F(LdpcDecodeGpuTest, SumProductOfABlockDependsOnItsOwnLlrsAlone) {
+  Random random(33);
+  for (const CodePtr& code : {*NrCode(1, 384), *NrCode(1, 56), *NrCode(2, 72, 6), *NrCode(2, 384),
+                              *WimaxCode("1/2", 2304)}) {
+    const DecodeParameters parameters = SumProduct(Schedule::kLayered, 6, true);
+    const size_t count = code->zc() == 384 ? 301 : 3001;
+    std::vector<Job> jobs = RandomJobs(*code, 10, random);
+    for (size_t i = jobs.size(); i < count; ++i) {
+      jobs.push_back(jobs[static_cast<size_t>(random.Below(10))]);
+    }
+    const std::vector<Decoded> decoded = DecodeOnGpu(*code, parameters, jobs);
+    std::vector<Decoded> alone;
+    for (size_t i = 0; i < 10; ++i) {
+      alone.push_back(DecodeOnGpu(*code, parameters, {jobs[i]})[0]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const auto same = [&](const Job& job) { return job.llr == jobs[i].llr; };
+      const auto first = std::find_if(jobs.begin(), jobs.begin() + 10, same) - jobs.begin();
+      EXPECT_TRUE(decoded[i] == alone[static_cast<size_t>(first)]) << code->name() << " " << i;
+    }
+  }
+}
+
+TEST_F(LdpcDecodeGpuTest, SumProductOfUnsoundLlrsAgreesWithTheReference) {
+  Random random(34);
+  for (const CodePtr& code : {*NrCode(1, 64), *NrCode(2, 20, 9), *WimaxCode("1/2", 576)}) {
+    for (const float llr_scale : {4.0f, 1e-30f, 1e30f}) {
+      std::vector<Job> jobs(3);
+      for (Job& job : jobs) {
+        job.llr.resize(static_cast<size_t>(code->num_sent()), 127);
+        job.wants_soft = llr_scale == 4.0f;
+      }
+      std::fill(jobs[1].llr.begin(), jobs[1].llr.end(), 0);
+      jobs[2].num_filler = code->k() - 1;
+      DecodeParameters parameters = SumProduct(Schedule::kLayered, 3, false);
+      parameters.llr_scale = llr_scale;
+      ExpectNearReference(*code, parameters, jobs);
     }
   }
 }
 
 TEST_F(LdpcDecodeGpuTest, SumProductDecodesWhatTheCpuDecodes) {
   Random random(13);
-  for (const CodePtr& code : {*NrCode(1, 384), *WimaxCode("1/2", 2304)}) {
-    DecodeParameters parameters = Iterations(20, true);
-    parameters.algorithm = Algorithm::kSumProduct;
+  for (const CodePtr& code : {*NrCode(1, 384), *NrCode(2, 384), *WimaxCode("1/2", 2304)}) {
+    const DecodeParameters parameters = SumProduct(Schedule::kLayered, 20, true);
     std::vector<Job> jobs(5);
     for (Job& job : jobs) {
       const double variance = testing::NoiseVariance(2.5, testing::SentRate(*code));

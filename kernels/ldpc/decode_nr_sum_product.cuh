@@ -1,0 +1,335 @@
+// The sum-product decoder of the NR codes: layered, unrolled over a base graph known at compile
+// time. Device code. The arithmetic is explained in decode_odds.cuh, the graph's layout in
+// decode_nr_graph.cuh.
+//
+// A thread block decodes `words` code words side by side, words * zc <= Graph::kMaxZc threads, one
+// thread for a row of the circulant, and goes on to the next ones. A message is a float, and there
+// are too many of them for a multiprocessor: those of all core edges, dealt out evenly, so that no
+// row waits for long, lie in
+//   registers  kRegisterEdges of each thread
+//   shared     [kSharedEdges][384], beside app of the core columns [26][384], what was received of
+//              the extension columns [rows - 4][384] bytes, and x of every byte [256]
+//   workspace  [the others][384] floats a thread block, which stay in the L2 cache; and there also
+//              the messages of extension columns, which only finished iterations ask for
+#ifndef BASEBAND_KERNELS_LDPC_DECODE_NR_SUM_PRODUCT_CUH_
+#define BASEBAND_KERNELS_LDPC_DECODE_NR_SUM_PRODUCT_CUH_
+
+#include <algorithm>
+
+#include "kernels/ldpc/decode_nr_graph.cuh"
+#include "kernels/ldpc/decode_odds.cuh"
+#include "kernels/ldpc/decode_word.cuh"
+#include "kernels/ldpc/unroll.cuh"
+
+namespace baseband::ldpc::device {
+
+struct NrSumProductParameters {
+  DecodeIo io;
+  DecodeShape shape;  // `pairs`: code words side by side
+  float llr_scale;
+  float* workspace;  // kWorkspaceWords a thread block
+  uint32_t minus_zc4;
+  uint32_t zero;  // 0, but the compiler does not know
+  uint32_t shift4[kNrMaxEdges];
+};
+
+// Where a core edge's messages lie: the graph's are dealt out in turn, in the same proportion.
+template <class Graph, int kRegisterEdges, int kSharedEdges>
+struct MessagePlaces {
+  using L = Layout<Graph>;
+  static constexpr int CoreEdges() {
+    int count = 0;
+    for (int r = 0; r < Graph::kRows; ++r) count += L::CoreDegree(r);
+    return count;
+  }
+  static constexpr int kCoreEdges = CoreEdges();
+  static constexpr int kRegisters = std::min(kRegisterEdges, kCoreEdges);
+  static constexpr int kShareds = std::min(kSharedEdges, kCoreEdges - kRegisters);
+  static constexpr int kOthers = kCoreEdges - kRegisters - kShareds;
+
+  // How many of the first n of all core edges lie elsewhere, and how many of those in shared
+  // memory.
+  static constexpr int OthersBefore(int n) { return n * kOthers / kCoreEdges; }
+  static constexpr int SharedsBefore(int n) {
+    return kCoreEdges == kOthers ? 0 : (n - OthersBefore(n)) * kShareds / (kCoreEdges - kOthers);
+  }
+  static constexpr int CoreIndex(int edge) {
+    int count = 0;
+    for (int e = 0; e < edge; ++e) count += Graph::kColumn[e] < Graph::kCoreColumns ? 1 : 0;
+    return count;
+  }
+  enum Memory { kRegister, kShared, kOther };
+  template <int kEdge>
+  struct Of {
+    static constexpr int kN = CoreIndex(kEdge);
+    static constexpr bool kIsOther = OthersBefore(kN + 1) > OthersBefore(kN);
+    static constexpr bool kIsShared = !kIsOther && SharedsBefore(kN + 1) > SharedsBefore(kN);
+    static constexpr Memory kMemory = kIsOther ? kOther : kIsShared ? kShared : kRegister;
+    static constexpr int kIndex = kIsOther    ? OthersBefore(kN)
+                                  : kIsShared ? SharedsBefore(kN)
+                                              : kN - OthersBefore(kN) - SharedsBefore(kN);
+  };
+};
+
+template <class Graph, int kRegisterEdges, int kSharedEdges>
+class NrSumProductDecoder {
+  using L = Layout<Graph>;
+  using Places = MessagePlaces<Graph, kRegisterEdges, kSharedEdges>;
+  static constexpr int kStride = Graph::kMaxZc;
+  static constexpr int kExtensions = Graph::kRows - Graph::kDenseRows;
+
+ public:
+  // Shared memory and workspace, in words.
+  static constexpr int kOddsBegin = Graph::kCoreColumns * kStride;
+  static constexpr int kMessagesBegin = kOddsBegin + 256;
+  static constexpr int kChannelBegin = kMessagesBegin + Places::kShareds * kStride;
+  static constexpr int kProgressBegin = kChannelBegin + (kExtensions * kStride + 3) / 4;
+  static constexpr int SharedBytes(int words) {
+    return 4 * kProgressBegin + static_cast<int>(WordProgress::Bytes(static_cast<uint32_t>(words)));
+  }
+  static constexpr int kWorkspaceWords = (Places::kOthers + kExtensions) * kStride;
+
+  __device__ __forceinline__ NrSumProductDecoder(const NrSumProductParameters& p, float* shared)
+      : p_(p),
+        word_(threadIdx.x / p.shape.zc),
+        row_(threadIdx.x - word_ * p.shape.zc),
+        row4_(Opaque(row_ * 4)),
+        base4_(word_ * p.shape.zc * 4),
+        app_(shared),
+        odds_(shared + kOddsBegin),
+        messages_(shared + kMessagesBegin + threadIdx.x),
+        channel_(reinterpret_cast<int8_t*>(shared + kChannelBegin) + threadIdx.x),
+        others_(p.workspace + size_t{blockIdx.x} * kWorkspaceWords + threadIdx.x),
+        progress_(reinterpret_cast<uint32_t*>(shared + kProgressBegin), p.shape.pairs, word_,
+                  row_) {}
+
+  __device__ __forceinline__ void Run() {
+    for (uint32_t i = threadIdx.x; i < 256; i += blockDim.x) {
+      odds_[i] = ToOdds(ToUnits(static_cast<float>(i) - 128.0f, p_.llr_scale));
+    }
+    for (uint32_t first = blockIdx.x * p_.shape.pairs; first < p_.io.num_blocks;
+         first += gridDim.x * p_.shape.pairs) {
+      __syncthreads();
+      Decode(first + word_);
+    }
+  }
+
+ private:
+  template <int kFirst>
+  static constexpr int kGroupEnd = std::min(L::GroupEnd(kFirst), Graph::kRows);
+  template <int kFirst, int kLast = kGroupEnd<kFirst>>
+  struct Group {
+    static constexpr int kBegin = L::template kEdgeBegin<kFirst>;
+    static constexpr int kEdges = L::template kEdgeBegin<kLast> - kBegin;
+    uint32_t address[kEdges];  // of a core edge's app, in bytes
+    float value[kEdges];       // its message; x of an extension edge, with the sign
+    float app[kEdges];
+  };
+
+  // One past the end is as if nothing of it was received.
+  __device__ __forceinline__ void Decode(uint32_t index) {
+    const bool exists = index < p_.io.num_blocks;
+    DecodeBlock block;
+    if (exists) block = p_.io.blocks[index];
+#pragma unroll 4
+    for (uint32_t c = 0; c < Graph::kCoreColumns; ++c) {
+      app_[c * kStride + threadIdx.x] =
+          OddsChannel(p_.shape, block, p_.llr_scale, c * p_.shape.zc + row_);
+    }
+#pragma unroll 4
+    for (int e = 0; e < kExtensions; ++e) {
+      const bool is_there = static_cast<uint32_t>(e + Graph::kDenseRows) < p_.shape.rows;
+      const uint32_t bit = static_cast<uint32_t>(Graph::kCoreColumns + e) * p_.shape.zc + row_;
+      channel_[e * kStride] =
+          static_cast<int8_t>(is_there ? LoadChannel(p_.shape, block, block.llr, bit) : 0);
+    }
+    Unroll<Places::kRegisters>([&](auto i) { registers_[i] = 0.0f; });
+#pragma unroll 4
+    for (int i = 0; i < Places::kShareds; ++i) messages_[i * kStride] = 0.0f;
+#pragma unroll 4
+    for (int i = 0; i < Places::kOthers; ++i) others_[i * kStride] = 0.0f;
+    progress_.Begin(exists);
+    __syncthreads();
+    for (uint32_t iteration = 1;; ++iteration) {
+      row4_ += p_.zero;  // addresses are made anew: there are no registers to keep them
+      Group<0> first;
+      Prefetch<0>(first);
+      LoadLate<0>(first);
+      RunGroup<0>(first);
+      row4_ += p_.zero;
+      __syncthreads();
+      const bool last = iteration == p_.shape.max_iterations;
+      if (!p_.shape.early_termination && !last) continue;
+      if (progress_.Settle(
+              p_.io, block, iteration, last, [&] { return Fails(); }, [&] { Write(block); })) {
+        return;
+      }
+    }
+  }
+
+  __device__ __forceinline__ float& App(uint32_t address, int column) const {
+    return *reinterpret_cast<float*>(reinterpret_cast<char*>(app_ + column * kStride) + address);
+  }
+  __device__ __forceinline__ uint32_t Locate(uint32_t edge) const {
+    return Rotate(row4_, p_.shift4[edge], p_.minus_zc4) + base4_;
+  }
+
+  template <int kEdge>
+  __device__ __forceinline__ float& Message() {
+    using Place = typename Places::template Of<kEdge>;
+    if constexpr (Place::kMemory == Places::kRegister) {
+      return registers_[Place::kIndex];
+    } else if constexpr (Place::kMemory == Places::kShared) {
+      return messages_[Place::kIndex * kStride];
+    } else {
+      return others_[Place::kIndex * kStride];
+    }
+  }
+
+  // What a group can do before the barrier that precedes it.
+  template <int kFirst, int kLast>
+  __device__ __forceinline__ void Prefetch(Group<kFirst, kLast>& g) {
+    using G = Group<kFirst, kLast>;
+    Unroll<G::kEdges>([&](auto e) {
+      constexpr int kEdge = G::kBegin + e;
+      if constexpr (L::template kIsCore<kEdge>) {
+        g.address[e] = Locate(kEdge);
+        g.value[e] = Message<kEdge>();
+        if constexpr (L::template kIsEarly<kFirst, kEdge>) {
+          g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
+        }
+      } else {
+        const int channel = channel_[(L::template kRowOf<kEdge> - Graph::kDenseRows) * kStride];
+        g.value[e] = WithSign(odds_[channel + 128], static_cast<uint32_t>(channel));
+      }
+    });
+  }
+
+  // The rest, after it.
+  template <int kFirst, int kLast>
+  __device__ __forceinline__ void LoadLate(Group<kFirst, kLast>& g) {
+    using G = Group<kFirst, kLast>;
+    Unroll<G::kEdges>([&](auto e) {
+      constexpr int kEdge = G::kBegin + e;
+      if constexpr (L::template kIsCore<kEdge> && !L::template kIsEarly<kFirst, kEdge>) {
+        g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
+      }
+    });
+  }
+
+  // The checks of rows kFirst .. kLast - 1.
+  template <int kFirst, int kLast>
+  __device__ __forceinline__ void Process(Group<kFirst, kLast>& g) {
+    using G = Group<kFirst, kLast>;
+    Unroll<kLast - kFirst>([&](auto i) {
+      constexpr int kRow = kFirst + i;
+      constexpr int kDegree = L::template kCoreDegree<kRow>;
+      constexpr int kBegin = L::template kEdgeBegin<kRow>;
+      constexpr int kEdge = kBegin - G::kBegin;
+      constexpr bool kIsExtended = kRow >= Graph::kDenseRows;
+      float q[kDegree];
+      float x[kDegree];
+      uint32_t signs = 0;
+      Unroll<kDegree>([&](auto e) {
+        q[e] = g.app[kEdge + e] - g.value[kEdge + e];
+        x[e] = ToOdds(q[e]);
+        signs ^= __float_as_uint(q[e]);
+      });
+      const uint32_t core_signs = signs;
+      Odds backward[kDegree + 1];  // all from edge e on, with the extension edge
+      backward[kDegree] = Odds();
+      if constexpr (kIsExtended) {
+        backward[kDegree].numerator = fabsf(g.value[kEdge + kDegree]);
+        signs ^= __float_as_uint(g.value[kEdge + kDegree]);
+      }
+      Unroll<kDegree - 1>([&](auto j) {
+        constexpr int kE = kDegree - 1 - j;
+        backward[kE] = backward[kE + 1].And(x[kE]);
+      });
+      Odds forward;  // all before edge e
+      Unroll<kDegree>([&](auto e) {
+        const float magnitude = forward.And(backward[e + 1]).Magnitude();
+        forward = forward.And(x[e]);
+        const float r = WithSign(magnitude, signs ^ __float_as_uint(q[e]));
+        Message<kBegin + e>() = r;
+        App(g.address[kEdge + e], L::template kColumn<kBegin + e>) = q[e] + r;
+      });
+      if constexpr (kIsExtended) {
+        others_[(Places::kOthers + kRow - Graph::kDenseRows) * kStride] =
+            WithSign(forward.Magnitude(), core_signs);
+      }
+    });
+  }
+
+  // Of a group of which the code has the first rows only, the others change nothing: their channel
+  // value is 0, and so are all their messages.
+  template <int kFirst>
+  __device__ __forceinline__ void RunGroup(Group<kFirst>& g) {
+    constexpr int kNext = kGroupEnd<kFirst>;
+    Process(g);
+    if constexpr (kNext < Graph::kRows) {
+      if (p_.shape.rows <= kNext) return;
+      Group<kNext> next;
+      Prefetch(next);
+      __syncthreads();
+      LoadLate(next);
+      RunGroup<kNext>(next);
+    }
+  }
+
+  __device__ __forceinline__ float ExtensionApp(uint32_t extension) const {
+    return ToUnits(channel_[extension * kStride], p_.llr_scale) +
+           others_[(Places::kOthers + extension) * kStride];
+  }
+
+  // Whether a check of this thread's does not hold.
+  __device__ __forceinline__ bool Fails() const {
+    bool failed = false;
+    Unroll<Graph::kRows>([&](auto r) {
+      if (p_.shape.rows <= r || failed) return;
+      constexpr int kBegin = L::template kEdgeBegin<r>;
+      Unroll<L::template kCoreDegree<r>>(
+          [&](auto e) { failed ^= App(Locate(kBegin + e), L::template kColumn<kBegin + e>) < 0; });
+      if constexpr (r >= Graph::kDenseRows) failed ^= ExtensionApp(r - Graph::kDenseRows) < 0;
+    });
+    return failed;
+  }
+
+  __device__ __forceinline__ void Write(const DecodeBlock& block) const {
+    const uint32_t zc = p_.shape.zc;
+    WriteWordBits(p_.io, p_.shape, block, row_, [&](uint32_t bit) {
+      const uint32_t column = Divide(bit, p_.shape.zc_magic);
+      return app_[column * (kStride - zc) + word_ * zc + bit] < 0;
+    });
+    WriteWordSoft(p_.io, p_.shape, block, row_, [&](uint32_t column) {
+      return OddsToSoft(column < Graph::kCoreColumns ? app_[column * kStride + threadIdx.x]
+                                                     : ExtensionApp(column - Graph::kCoreColumns),
+                        p_.llr_scale);
+    });
+  }
+
+  const NrSumProductParameters& p_;
+  uint32_t word_;
+  uint32_t row_;
+  uint32_t row4_;
+  uint32_t base4_;
+  float* app_;
+  float* odds_;      // of every byte + 128
+  float* messages_;  // this thread's own, kStride apart
+  int8_t* channel_;  // likewise
+  float* others_;    // likewise
+  WordProgress progress_;
+  float registers_[Places::kRegisters];
+};
+
+template <class Graph, int kRegisterEdges, int kSharedEdges, int kBlocks>
+__global__ void __launch_bounds__(Graph::kMaxZc, kBlocks)
+    DecodeNrSumProductKernel(const __grid_constant__ NrSumProductParameters parameters) {
+  extern __shared__ float shared_floats[];
+  NrSumProductDecoder<Graph, kRegisterEdges, kSharedEdges> decoder(parameters, shared_floats);
+  decoder.Run();
+}
+
+}  // namespace baseband::ldpc::device
+
+#endif  // BASEBAND_KERNELS_LDPC_DECODE_NR_SUM_PRODUCT_CUH_

@@ -1,0 +1,71 @@
+// The arithmetic of the sum-product decoders. Device code.
+//
+// LLRs are in units of ln 2, so that the hardware's powers and logarithms of 2 serve. With
+// x = 2^-|q|, tanh of half the LLR is (1 - x) / (1 + x), and two bits' check node is
+// x = (x1 + x2) / (1 + x1 x2). Numerator and denominator are carried apart, so that a message costs
+// no division; both stay below 2^32. Either approximation has an error below 2^-21 of its result,
+// as far as it is used here.
+#ifndef BASEBAND_KERNELS_LDPC_DECODE_ODDS_CUH_
+#define BASEBAND_KERNELS_LDPC_DECODE_ODDS_CUH_
+
+#include <cstdint>
+
+#include "kernels/ldpc/decode.h"
+#include "kernels/ldpc/decode_device.cuh"
+
+namespace baseband::ldpc::device {
+
+inline constexpr float kLn2 = 0.693147180559945309f;
+inline constexpr float kOddsLimit = kSumProductLimit / kLn2;
+
+struct Odds {
+  float numerator = 0.0f;
+  float denominator = 1.0f;
+
+  __device__ __forceinline__ Odds And(const Odds& other) const {
+    return {numerator * other.denominator + denominator * other.numerator,
+            denominator * other.denominator + numerator * other.numerator};
+  }
+  // The same with odds of denominator 1.
+  __device__ __forceinline__ Odds And(float x) const {
+    return {numerator + denominator * x, denominator + numerator * x};
+  }
+  // |message|: log2 of the quotient.
+  __device__ __forceinline__ float Magnitude() const {
+    float above;
+    float below;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(above) : "f"(denominator));
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(below) : "f"(numerator));
+    return fminf(fmaxf(above - below, 0.0f), kOddsLimit);
+  }
+};
+
+// x of q.
+__device__ __forceinline__ float ToOdds(float q) {
+  float x;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(x) : "f"(-fminf(fabsf(q), kOddsLimit)));
+  return x;
+}
+
+// LLRs as they are received, and as they are asked for.
+__device__ __forceinline__ float ToUnits(float llr, float llr_scale) {
+  return __fdiv_rn(llr, llr_scale) * (1.0f / kLn2);
+}
+__device__ __forceinline__ float OddsChannel(const DecodeShape& shape, const DecodeBlock& block,
+                                             float llr_scale, uint32_t bit) {
+  if (bit < shape.k && bit >= shape.k - block.num_filler) return kLlrMax / kLn2;
+  return ToUnits(static_cast<float>(LoadChannel(shape, block, block.llr, bit)), llr_scale);
+}
+__device__ __forceinline__ int OddsToSoft(float app, float llr_scale) {
+  const float limit = kLlrMax;
+  return __float2int_rn(fmaxf(-limit, fminf(limit, app * kLn2 * llr_scale)));
+}
+
+// `magnitude` with the sign bit of `signs`.
+__device__ __forceinline__ float WithSign(float magnitude, uint32_t signs) {
+  return __uint_as_float(__float_as_uint(magnitude) | (signs & 0x80000000u));
+}
+
+}  // namespace baseband::ldpc::device
+
+#endif  // BASEBAND_KERNELS_LDPC_DECODE_ODDS_CUH_
