@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/ctl/plot/plot.h"
+#include "tests/bench/report/si.h"
 
 namespace baseband::bench {
 namespace {
@@ -30,6 +31,18 @@ Kind KindOf(const Row& row) {
   if (row.along == "zc") return {"sizes", "Rate against lifting size"};
   if (row.along == "load") return {"latency", "Latency against load, of what is carried at most"};
   return {"batches", "Time against the size of a batch"};
+}
+
+// Of the least time or the greatest rate that a panel shows.
+SiPrefix PrefixOf(const Panel& panel) {
+  double best = 0.0;
+  for (const Series& series : panel.series) {
+    for (const auto& [x, row] : series.points) {
+      const bool is_better = panel.unit == "s" ? row.value < best : row.value > best;
+      if (best == 0.0 || is_better) best = row.value;
+    }
+  }
+  return SiPrefixOf(best);
 }
 
 }  // namespace
@@ -122,14 +135,19 @@ std::string DrawFigure(const Figure& figure, const std::string& machine) {
     drawn.title = panel.title;
     drawn.x.label = panel.along;
     drawn.x.decades = panel.along != "load";
-    drawn.y = {panel.unit, 0, 0, /*decades=*/true};
+    const SiPrefix prefix = PrefixOf(panel);
+    drawn.y = {
+        absl::StrCat(panel.unit == "s" ? "time" : "rate", " [", prefix.letter, panel.unit, "]"), 0,
+        0, /*decades=*/true};
     drawn.new_row = plot.panels.size() % 3 == 1 && plot.panels.size() > 1;
     for (const std::string& label : labels) {
       ctl::PlotSeries& series = drawn.series.emplace_back();
       series.label = label;
       for (const Series& of : panel.series) {
         if (of.label != label) continue;
-        for (const auto& [x, row] : of.points) series.points.push_back({x, row.value});
+        for (const auto& [x, row] : of.points) {
+          series.points.push_back({x, row.value / prefix.factor});
+        }
       }
     }
   }

@@ -80,6 +80,28 @@ TEST(FiguresTest, RowsThatDifferInOneParameterAreACurve) {
   EXPECT_EQ(curve.points[0].first, 4);
   EXPECT_EQ(curve.points[2].first, 384);
   EXPECT_THAT(DrawFigure(figures[0], "a machine"), HasSubstr("gpu BG1"));
+  EXPECT_THAT(DrawFigure(figures[0], "a machine"), HasSubstr("rate [bit/s]"));
+}
+
+TEST(FiguresTest, AxesCountInUnitsOfTheShortestTimeAndTheGreatestRate) {
+  BenchRun run;
+  for (const auto& [blocks, seconds] :
+       {std::pair<const char*, double>{"1", 60e-6}, {"900", 3e-3}}) {
+    Row& row = run.rows.emplace_back();
+    row.what = "decode";
+    row.device = "gpu";
+    row.parameters = {{"blocks", blocks}};
+    row.along = "blocks";
+    row.unit = "s";
+    row.value = seconds;
+  }
+  EXPECT_THAT(DrawFigure(FiguresOf(run)[0], "a machine"), HasSubstr("time [us]"));
+
+  for (Row& row : run.rows) {
+    row.unit = "bit/s";
+    row.value = 1e5 / row.value;
+  }
+  EXPECT_THAT(DrawFigure(FiguresOf(run)[0], "a machine"), HasSubstr("rate [Gbit/s]"));
 }
 
 TEST(FiguresTest, WhatHasBytesAndOperationsIsBelowARoof) {

@@ -1,6 +1,5 @@
 #include "tests/bench/report/page.h"
 
-#include <cmath>
 #include <map>
 #include <utility>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "tests/bench/report/figures.h"
+#include "tests/bench/report/si.h"
 
 namespace baseband::bench {
 namespace {
@@ -51,8 +51,6 @@ constexpr Headline kHeadlines[] = {
 };
 
 constexpr double kMuchSpread = 0.25;  // of what runs alone, a few per cent are usual
-
-constexpr const char* kPrefixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P"};
 
 std::string Cells(const std::vector<std::string>& cells) {
   return absl::StrCat("| ", absl::StrJoin(cells, " | "), " |\n");
@@ -182,20 +180,6 @@ std::string Numbers(const Panel& panel) {
 }
 
 }  // namespace
-
-std::string Si(double value, const std::string& unit) {
-  int exponent = 0;
-  while (exponent < 5 && std::fabs(value) >= 999.5) {
-    value /= 1000.0;
-    ++exponent;
-  }
-  while (exponent > -3 && value != 0.0 && std::fabs(value) < 0.9995) {
-    value *= 1000.0;
-    --exponent;
-  }
-  const int digits = std::fabs(value) < 9.995 ? 2 : std::fabs(value) < 99.95 ? 1 : 0;
-  return absl::StrFormat("%.*f %s%s", digits, value, kPrefixes[exponent + 3], unit);
-}
 
 std::string MachineOf(const Head& head) {
   std::string text = absl::StrCat(head.cpu, ", ", head.cores, " cores");

@@ -10,9 +10,6 @@
 
 namespace baseband::bench {
 
-// "57.6 Mbit/s", "107 us": three digits, and the prefix that leaves 1 .. 999 before the point.
-std::string Si(double value, const std::string& unit);
-
 // What it was measured on and with, a line.
 std::string MachineOf(const Head& head);
 

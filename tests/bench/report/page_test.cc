@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "tests/bench/report/si.h"
+
 namespace baseband::bench {
 namespace {
 

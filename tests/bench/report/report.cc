@@ -25,6 +25,7 @@
 #include "tests/bench/report/measurement.h"
 #include "tests/bench/report/page.h"
 #include "tests/bench/report/run_file.h"
+#include "tests/bench/report/si.h"
 
 namespace baseband::bench {
 namespace {
