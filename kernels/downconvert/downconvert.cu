@@ -69,7 +69,8 @@ absl::Status CheckPlan(const DownconvertLaunch& launch) {
 absl::Status PrepareDownconvert() {
   BASEBAND_RETURN_IF_ERROR(gpu::LoadPrepare());
   BASEBAND_RETURN_IF_ERROR(gpu::LoadMix());
-  return gpu::LoadProducts();
+  BASEBAND_RETURN_IF_ERROR(gpu::LoadProducts());
+  return gpu::LoadFixedProducts();
 }
 
 absl::Status LaunchDownconvert(const DownconvertLaunch& launch, cudaStream_t stream) {

@@ -7,6 +7,12 @@
 // comes the same, to the bit, whatever chunk an output is computed in, alone or among other
 // channels.
 //
+// With one exception to the latter: where 8 channels or more have first stages of as many taps and
+// the same decimation, without interpolation, and samples are complex integers, a GPU computes
+// those stages exactly, in integers, if that is no less accurate (fixed_taps.h). A channel is then
+// the same among any others that make it so; alone, its last bits are others. The list of channels
+// and the format say which ones are, never the block: the pieces of a stream are alike.
+//
 // A first stage whose window has one frequency may be computed with taps that were turned
 // beforehand,
 //   out[m] = gain_c scale exp(-j phase_c(n0)) * sum_k (h[..] exp(+j 2 pi f k)) sample n0 - k,

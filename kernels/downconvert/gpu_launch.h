@@ -22,11 +22,16 @@ struct Memory {
 absl::Status LaunchPrepare(const GpuPlan& plan, const Memory& memory, cudaStream_t stream);
 absl::Status LaunchMix(const GpuPlan& plan, const Memory& memory, cudaStream_t stream);
 absl::Status LaunchProducts(const GpuPlan& plan, const Memory& memory, cudaStream_t stream);
+// One of LaunchProducts', of kind kComplexFixed; `tasks` are its own.
+absl::Status LaunchFixedProduct(const ProductLaunch& launch, InputFormat format,
+                                const ProductTask* tasks, const Column* columns,
+                                const Memory& memory, cudaStream_t stream);
 
 // Load their kernels on the current device.
 absl::Status LoadPrepare();
 absl::Status LoadMix();
 absl::Status LoadProducts();
+absl::Status LoadFixedProducts();
 
 }  // namespace baseband::downconvert::gpu
 

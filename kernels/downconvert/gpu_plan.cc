@@ -57,6 +57,7 @@ void GpuPlan::Build(absl::Span<const Channel> channels, const Block& block,
   std::sort(order.begin(), order.end(), [channels](uint32_t a, uint32_t b) {
     return channels[a].filter->id() < channels[b].filter->id();
   });
+  CountFirstStages(channels);
   for (const uint32_t c : order) {
     Column column;
     column.channel = c;

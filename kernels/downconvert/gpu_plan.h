@@ -19,6 +19,8 @@
 
 #include "absl/types/span.h"
 #include "kernels/downconvert/downconvert.h"
+#include "kernels/downconvert/fixed_shape.h"
+#include "kernels/downconvert/fixed_taps.h"
 #include "kernels/downconvert/nco_math.h"
 
 namespace baseband::downconvert::gpu {
@@ -55,6 +57,14 @@ struct TapWalk {
   BASEBAND_HOST_DEVICE uint32_t set_slots() const { return steps() * step_slots; }
 };
 TapWalk WalkOf(const Stage& stage);
+// That of integers: in ascending order, in one step. Takes no more slots.
+TapWalk FixedWalkOf(const Stage& stage);
+
+// With so many channels whose first stages have as many taps and the same decimation, and complex
+// integers for samples, those stages are computed exactly, as far as FixedTapsOf allows. Which
+// channels are, depends on the list of channels and on the format alone, never on the block: the
+// pieces of a stream are alike.
+inline constexpr size_t kMinFixedChannels = 8;
 
 // Outputs of one stage for channels that have the same samples, the same walk and the same range:
 // its columns. Output t is t mod up + (t / up) * up: each set of taps is a filter that only
@@ -90,7 +100,7 @@ struct Column {
   uint64_t anchors = 0;      // byte in the workspace
   int64_t first_anchor = 0;  // absolute index / kAnchorSpacing of the first
   uint64_t step = 0;         // phase word per sample
-  float amplitude = 1.0F;
+  float amplitude = 1.0F;    // of sums of integers, the unit is in it
   uint32_t channel = 0;
   OutputFormat format = OutputFormat::kFloat32;
   bool is_last = true;  // else the output goes to the workspace
@@ -107,6 +117,8 @@ struct TapTask {
   uint32_t column = 0;
   TapWalk walk;
   bool is_turned = false;  // slots are complex, else real
+  bool is_fixed = false;   // slots are integers: FixedTap (fixed_taps.h)
+  int16_t exponent = 0;    // theirs
 };
 
 // An anchor of an oscillator: the phase's word at a sample. The next ones are at the multiples of
@@ -164,14 +176,15 @@ struct StudyTask {
 };
 
 // Kinds of products, each a kernel of its own: what a sample and a tap are, columns of a thread,
-// and whether there is more than one step.
-enum class Samples : uint8_t { kComplexTurned, kRealTurned, kComplexPlain };
+// and whether there is more than one step. kComplexFixed: complex integers with turned taps, summed
+// up exactly (product_fixed.cu).
+enum class Samples : uint8_t { kComplexTurned, kRealTurned, kComplexPlain, kComplexFixed };
 struct ProductKind {
   Samples samples = Samples::kComplexTurned;
   bool is_quad = false;  // never for kComplexPlain: there no two columns share samples
-  bool is_long = false;
+  bool is_long = false;  // kComplexFixed, never a quad: taps do not fit in registers
 };
-inline constexpr int kNumProductKinds = 12;
+inline constexpr int kNumProductKinds = 12;  // kComplexFixed aside
 constexpr int IndexOf(const ProductKind& kind) {
   return static_cast<int>(kind.samples) * 4 + (kind.is_quad ? 2 : 0) + (kind.is_long ? 1 : 0);
 }
@@ -247,6 +260,7 @@ class GpuPlan {
     uint64_t input = 0;            // from which byte on,
     OutputRange inputs;            // and which they are
     uint64_t taps = 0;             // in the plan's taps: bytes
+    int exponent = 0;              // of integer taps
     Column column;
 
     bool SharesTaskWith(const Piece& other) const;
@@ -257,6 +271,7 @@ class GpuPlan {
     uint64_t id = 0;
     uint64_t taps[kMaxStages] = {};   // in the plan's taps: bytes
     uint64_t plain[kMaxStages] = {};  // in the workspace, laid out for mixed samples, or kNone
+    FixedTaps fixed;                  // of the first stage, if it is to be computed exactly
   };
   // The anchors of samples [first, last], by one or more tasks.
   struct Anchors {
@@ -283,12 +298,16 @@ class GpuPlan {
     std::vector<Piece> pieces;
     std::vector<uint32_t> order;
     FilterTaps filter;
+    std::vector<FirstStages> first_stages;
     std::vector<Seen> seen;
   };
   static Draft& DraftOfThisThread();
 
   uint64_t Reserve(uint64_t bytes);  // of the workspace
   void PlanChannel(const Channel& channel, const Column& column, const Block& block);
+  void CountFirstStages(absl::Span<const Channel> channels);
+  FixedTaps FixedTapsFor(const Stage& stage) const;
+  void MakeFixed(InputFormat format, Piece* piece) const;
   void NoteMoves(absl::Span<const Channel> channels);
   void SetAnchors(const Anchors& anchors);
   void PlanExactStage(const Channel& channel, const Piece& whole, const Block& block);

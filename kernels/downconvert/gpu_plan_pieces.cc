@@ -34,6 +34,7 @@ void GpuPlan::PlanChannel(const Channel& channel, const Column& column, const Bl
   FilterTaps& filter = draft_->filter;
   if (filter.id != channel.filter->id()) {
     filter.id = channel.filter->id();
+    filter.fixed = FixedTapsFor(stages.front());
     filters_.push_back(channel.filter);
     for (size_t l = 0; l < stages.size(); ++l) {
       filter.taps[l] = tap_bytes_;
@@ -117,6 +118,7 @@ void GpuPlan::AddTurned(const PhaseTrack::Segment& segment, Piece piece, const B
   piece.column.anchors = anchors.at;
   piece.column.first_anchor = anchors.first_anchor();
   piece.column.step = segment.frequency.word();
+  MakeFixed(block.format, &piece);
   draft_->pieces.push_back(piece);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "kernels/downconvert/fixed_shape.h"
 #include "kernels/downconvert/gpu_plan.h"
 #include "kernels/downconvert/gpu_plan_sizes.h"
 
@@ -16,13 +17,28 @@ uint32_t WarpsAcross(uint32_t groups) {
   return 1;
 }
 
-// Lays out shared memory; product.cuh explains the window.
+uint32_t WarpColumns(const ProductKind& kind) {
+  if (kind.samples == Samples::kComplexFixed) return kFixedColumns;
+  return kind.is_quad ? kQuad : 1;
+}
+
+uint32_t WarpOutputs(const ProductKind& kind, const TapWalk& walk) {
+  if (kind.samples != Samples::kComplexFixed) return kWarpOutputs;
+  return FixedShapeOf(walk.num_taps, walk.down).warp_outputs;
+}
+
+// Lays out shared memory; product.cuh explains the window, product_fixed.cu the exact one.
 void SetShape(const ProductKind& kind, ProductTask* task) {
   const TapWalk& walk = task->walk;
-  const uint32_t group = kind.is_quad ? kQuad : 1;
+  const uint32_t group = WarpColumns(kind);
   const uint32_t sample_bytes = kind.samples == Samples::kRealTurned ? 4 : 8;
   const uint32_t tap_bytes = kind.samples == Samples::kComplexPlain ? 4 : 8;
   task->warps_across = WarpsAcross(CeilDiv(task->num_columns, group));
+  if (kind.samples == Samples::kComplexFixed) {
+    task->window_bytes = FixedBytes(walk, task->format, kBlockWarps / task->warps_across);
+    task->shared_bytes = task->window_bytes;
+    return;
+  }
   task->branch_lanes = walk.branches > 4 ? 8 : walk.branches > 2 ? 4 : walk.branches;
   task->history = RoundUp(walk.depth - 1, kThreadOutputs);
   const uint32_t columns = 32 * kBlockWarps / task->warps_across + task->history / kThreadOutputs;
@@ -37,10 +53,10 @@ void SetShape(const ProductKind& kind, ProductTask* task) {
 
 uint64_t NumBlocks(const ProductKind& kind, const ProductTask& task) {
   const auto sets = static_cast<int64_t>(task.walk.up);
-  const int64_t tile = kWarpOutputs * kBlockWarps / task.warps_across;
+  const int64_t tile = WarpOutputs(kind, task.walk) * kBlockWarps / task.warps_across;
   const int64_t outputs_of_set = (task.num_outputs + sets - 1) / sets;
   const int64_t tiles = (outputs_of_set + tile - 1) / tile;
-  const uint32_t columns = (kind.is_quad ? kQuad : 1) * task.warps_across;
+  const uint32_t columns = WarpColumns(kind) * task.warps_across;
   return static_cast<uint64_t>(tiles * sets) * CeilDiv(task.num_columns, columns);
 }
 
@@ -89,7 +105,8 @@ void GpuPlan::AddLaunch(const ProductKind& kind, size_t first, size_t end, Input
   while (first < end) {
     size_t after = first + 1;
     while (after < end && draft_->pieces[first].SharesTaskWith(draft_->pieces[after])) ++after;
-    const size_t in_quads = (after - first) / kQuad * kQuad;
+    const bool is_fixed = kind.samples == Samples::kComplexFixed;
+    const size_t in_quads = is_fixed ? 0 : (after - first) / kQuad * kQuad;
     const size_t from = kind.is_quad ? first : first + in_quads;
     const size_t to = kind.is_quad ? first + in_quads : after;
     if (from < to) {
@@ -111,7 +128,8 @@ ProductTask GpuPlan::AddTask(const ProductKind& kind, size_t first, size_t end,
   ProductTask task;
   task.first_column = static_cast<uint32_t>(columns_.size());
   task.num_columns = static_cast<uint32_t>(end - first);
-  task.walk = WalkOf(stage);
+  const bool is_fixed = kind.samples == Samples::kComplexFixed;
+  task.walk = is_fixed ? FixedWalkOf(stage) : WalkOf(stage);
   task.first_remainder = static_cast<uint32_t>(stage.TapPhase(piece.outputs.first));
   task.is_in_workspace = piece.is_in_workspace;
   task.format = piece.is_in_workspace ? InputFormat::kFloat32 : format;
@@ -130,6 +148,8 @@ ProductTask GpuPlan::AddTask(const ProductKind& kind, size_t first, size_t end,
   taps.walk = task.walk;
   taps.group = group;
   taps.is_turned = kind.samples != Samples::kComplexPlain;
+  taps.is_fixed = is_fixed;
+  if (is_fixed) taps.walk.down = 1;  // one branch
   for (size_t i = first; i < end; ++i) {
     Column column = draft_->pieces[i].column;
     if (taps.is_turned) {
@@ -137,6 +157,7 @@ ProductTask GpuPlan::AddTask(const ProductKind& kind, size_t first, size_t end,
       if (taps.column == 0) taps.target = Reserve(slots * group * kComplexBytes);
       taps.taps = draft_->pieces[i].taps;
       taps.step = column.step;
+      taps.exponent = static_cast<int16_t>(draft_->pieces[i].exponent);
       column.taps = taps.target;
       AddTapTasks(taps);
     }

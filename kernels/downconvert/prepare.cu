@@ -33,6 +33,11 @@ __device__ __forceinline__ void LayTaps(const TapTask& task, const Memory& memor
     const uint64_t at = uint64_t{slot} * task.group + task.column;
     if (task.is_turned) {
       const Phasor phasor = PhasorOf(task.step * k);
+      if (task.is_fixed) {
+        reinterpret_cast<int2*>(memory.workspace + task.target)[at] = make_int2(
+            FixedTap(tap, phasor.i, task.exponent), FixedTap(tap, phasor.q, task.exponent));
+        continue;
+      }
       reinterpret_cast<float2*>(memory.workspace + task.target)[at] =
           make_float2(__fmul_rn(tap, phasor.i), __fmul_rn(tap, phasor.q));
     } else {

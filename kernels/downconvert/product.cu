@@ -190,6 +190,11 @@ absl::Status LaunchProducts(const GpuPlan& plan, const Memory& memory, cudaStrea
       reinterpret_cast<const ProductTask*>(memory.plan + plan.layout().products);
   const auto* const columns = reinterpret_cast<const Column*>(memory.plan + plan.layout().columns);
   for (const ProductLaunch& launch : plan.launches()) {
+    if (launch.kind.samples == Samples::kComplexFixed) {
+      BASEBAND_RETURN_IF_ERROR(LaunchFixedProduct(
+          launch, plan.block().format, tasks + launch.first_task, columns, memory, stream));
+      continue;
+    }
     const Kernel kernel =
         (plan.is_float() ? kKernels<true> : kKernels<false>)[IndexOf(launch.kind)];
     kernel<<<static_cast<unsigned>(launch.num_blocks), kBlockThreads, launch.shared_bytes,

@@ -46,10 +46,11 @@ struct Tile {
 };
 
 // Blocks are dealt columns first, so that those that run at the same time share samples.
-__device__ inline Tile TileOf(const ProductTask& task, uint32_t block, uint32_t group) {
+__device__ inline Tile TileOf(const ProductTask& task, uint32_t block, uint32_t group,
+                              uint32_t warp_outputs = kWarpOutputs) {
   const TapWalk& walk = task.walk;
   const uint32_t block_columns = group * task.warps_across;
-  const uint32_t outputs = kWarpOutputs * kBlockWarps / task.warps_across;
+  const uint32_t outputs = warp_outputs * kBlockWarps / task.warps_across;
   Tile tile;
   uint32_t rest = block;
   if (task.num_columns > block_columns) {

@@ -131,46 +131,52 @@ __device__ __forceinline__ uint32_t Pack(OutputFormat format, float2 value, uint
 
 // Writes outputs first, first + stride, .. of those of a thread that are below `end`, all at once
 // if they lie side by side. `to` is output 0's place. Returns how many components were saturated.
+template <uint32_t kCount>
 __device__ __forceinline__ uint32_t WriteOutputs(OutputFormat format,
-                                                 const float2 (&values)[kThreadOutputs],
-                                                 int64_t first, int64_t end, int64_t stride,
-                                                 uint8_t* to) {
+                                                 const float2 (&values)[kCount], int64_t first,
+                                                 int64_t end, int64_t stride, uint8_t* to) {
+  static_assert(kCount == 2 || kCount % 4 == 0);
+  const uint32_t word_bytes = kCount == 2 && format != OutputFormat::kFloat32 ? 8 : sizeof(uint4);
   uint32_t saturated = 0;
   uint8_t* const at = to + first * stride * OutputBytes(format);
-  const bool is_whole = stride == 1 && first + kThreadOutputs <= end &&
-                        reinterpret_cast<uintptr_t>(at) % sizeof(uint4) == 0;
+  const bool is_whole =
+      stride == 1 && first + kCount <= end && reinterpret_cast<uintptr_t>(at) % word_bytes == 0;
   if (format == OutputFormat::kFloat32) {
     if (is_whole) {
 #pragma unroll
-      for (uint32_t i = 0; i < kThreadOutputs; i += 2) {
+      for (uint32_t i = 0; i < kCount; i += 2) {
         reinterpret_cast<float4*>(at)[i / 2] =
             make_float4(values[i].x, values[i].y, values[i + 1].x, values[i + 1].y);
       }
       return 0;
     }
 #pragma unroll
-    for (uint32_t i = 0; i < kThreadOutputs; ++i) {
+    for (uint32_t i = 0; i < kCount; ++i) {
       if (first + i < end) reinterpret_cast<float2*>(at)[i * stride] = values[i];
     }
     return 0;
   }
-  uint32_t packed[kThreadOutputs];
+  uint32_t packed[kCount];
 #pragma unroll
-  for (uint32_t i = 0; i < kThreadOutputs; ++i) {
+  for (uint32_t i = 0; i < kCount; ++i) {
     uint32_t unfit = 0;
     packed[i] = Pack(format, values[i], &unfit);
     saturated += first + i < end ? unfit : 0;
   }
   if (is_whole) {
+    if constexpr (kCount == 2) {
+      *reinterpret_cast<uint2*>(at) = make_uint2(packed[0], packed[1]);
+    } else {
 #pragma unroll
-    for (uint32_t i = 0; i < kThreadOutputs; i += 4) {
-      reinterpret_cast<uint4*>(at)[i / 4] =
-          make_uint4(packed[i], packed[i + 1], packed[i + 2], packed[i + 3]);
+      for (uint32_t i = 0; i < kCount; i += 4) {
+        reinterpret_cast<uint4*>(at)[i / 4] =
+            make_uint4(packed[i], packed[i + 1], packed[i + 2], packed[i + 3]);
+      }
     }
     return saturated;
   }
 #pragma unroll
-  for (uint32_t i = 0; i < kThreadOutputs; ++i) {
+  for (uint32_t i = 0; i < kCount; ++i) {
     if (first + i < end) reinterpret_cast<uint32_t*>(at)[i * stride] = packed[i];
   }
   return saturated;

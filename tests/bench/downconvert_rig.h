@@ -120,6 +120,13 @@ class Rig {
     Check(plan_.workspace_bytes() <= workspace_.size(), "workspace");
   }
 
+  // Whether some first stages are computed exactly, in integers.
+  bool is_exact() const {
+    const auto launches = plan_.launches();
+    return std::any_of(launches.begin(), launches.end(), [](const gpu::ProductLaunch& launch) {
+      return launch.kind.samples == gpu::Samples::kComplexFixed;
+    });
+  }
   size_t input_bytes() const { return input_bytes_; }
   size_t output_bytes() const { return output_bytes_; }
 

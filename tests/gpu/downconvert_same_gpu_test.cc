@@ -31,9 +31,10 @@ TEST_F(DownconvertGpuTest, OutputsDoNotDependOnTheSmallestChunks) {
   }
 }
 
+// Many channels of integers: downconvert_fixed_gpu_test.cc.
 TEST_F(DownconvertGpuTest, AChannelIsTheSameAloneAndAmongOthersInAnyOrder) {
   std::vector<Channel> channels = MixedChannels(40, 0, 5000, true);
-  const Recording recording = MakeRecording(InputFormat::kInt16, 0, 0, 5000);
+  const Recording recording = MakeRecording(InputFormat::kRealInt16, 0, 0, 5000);
   auto together = ConvertOnGpu(channels, recording.block, recording.samples);
   for (size_t c = 0; c < channels.size(); ++c) {
     ExpectSame(ConvertOnGpu({channels[c]}, recording.block, recording.samples), {together[c]});
@@ -48,7 +49,7 @@ TEST_F(DownconvertGpuTest, APlanThatMovesGivesWhatANewOneGives) {
   const FilterPtr filters[] = {Taps(64, 1, 8), Cascade(1, 64), Taps(190, 7, 8), Taps(700, 1, 20)};
   for (const InputFormat format : {InputFormat::kInt16, InputFormat::kRealFloat32}) {
     std::vector<Channel> channels;
-    for (int c = 0; c < 22; ++c) {
+    for (int c = 0; c < 36; ++c) {
       channels.push_back(MakeChannel(filters[c % 4], c, static_cast<OutputFormat>(c % 3)));
     }
     const int64_t history = HistoryOf(channels);

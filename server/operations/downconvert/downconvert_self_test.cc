@@ -11,15 +11,19 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/downconvert/downconvert.h"
+#include "kernels/downconvert/gpu_plan.h"
 #include "server/jobs/self_test.h"
 #include "server/operations/downconvert/downconvert.h"
 
 namespace baseband::server {
+namespace {
 
 // A tone among kCount channels of one filter, the first of which has it at 0 Hz. What is expected
-// is summed up in double precision, from phases that are whole multiples of 1 / kDen turns.
-absl::Status TestDownconvert(const Operation& operation, SelfTestBench& bench) {
-  constexpr int kCount = 5;
+// is summed up in double precision, from phases that are whole multiples of 1 / kDen turns. Enough
+// channels for a GPU to take int16 as integers.
+absl::Status TestFormat(const Operation& operation, SelfTestBench& bench,
+                        downconvert::InputFormat format) {
+  constexpr int kCount = downconvert::gpu::kMinFixedChannels + 1;
   constexpr int kSamples = 1000;
   constexpr int kDown = 3;
   constexpr int kTone = 123;  // of kDen cycles per sample
@@ -28,7 +32,7 @@ absl::Status TestDownconvert(const Operation& operation, SelfTestBench& bench) {
   const auto turned = [](int64_t num, int64_t n) {
     return std::polar(1.0, 2.0 * M_PI * static_cast<double>(num * n % kDen) / kDen);
   };
-  const auto num_of = [](int channel) { return kTone - 150 * channel; };
+  const auto num_of = [](int channel) { return kTone - 100 * channel; };
   std::vector<float> taps;
   for (int k = 0; k < 24; ++k) {
     taps.push_back(static_cast<float>(std::min(k + 1, 26 - k)) /
@@ -45,13 +49,26 @@ absl::Status TestDownconvert(const Operation& operation, SelfTestBench& bench) {
     channel.filter = filter;
   }
   downconvert::Block block;
-  block.format = downconvert::InputFormat::kFloat32;
+  block.format = format;
   block.num_samples = kSamples;
   std::string payload;
+  std::vector<std::complex<double>> samples;  // as they are rounded
+  const auto add = [&payload](auto i, auto q) {
+    payload.append(reinterpret_cast<const char*>(&i), sizeof(i));
+    payload.append(reinterpret_cast<const char*>(&q), sizeof(q));
+    return std::complex<double>(i, q);
+  };
   for (int n = 0; n < kSamples; ++n) {
     const std::complex<double> tone = turned(kTone, n);
-    const float sample[] = {static_cast<float>(tone.real()), static_cast<float>(tone.imag())};
-    payload.append(reinterpret_cast<const char*>(sample), sizeof(sample));
+    if (format == downconvert::InputFormat::kInt16) {
+      block.scale = 0x1p-15F;
+      const auto rounded = [](double part) {
+        return static_cast<int16_t>(std::lrint(32767 * part));
+      };
+      samples.push_back(add(rounded(tone.real()), rounded(tone.imag())) * 0x1p-15);
+    } else {
+      samples.push_back(add(static_cast<float>(tone.real()), static_cast<float>(tone.imag())));
+    }
   }
   BASEBAND_ASSIGN_OR_RETURN(
       const JobPtr done,
@@ -64,8 +81,9 @@ absl::Status TestDownconvert(const Operation& operation, SelfTestBench& bench) {
     for (int64_t m = 0; m < job.ranges()[at].count; ++m) {
       std::complex<double> expected = 0.0;
       for (int64_t k = 0; k < static_cast<int64_t>(taps.size()) && k <= m * kDown; ++k) {
+        const int64_t n = m * kDown - k;
         expected += static_cast<double>(taps[static_cast<size_t>(k)]) *
-                    turned(kTone - num_of(c), m * kDown - k);
+                    samples[static_cast<size_t>(n)] * turned(-num_of(c), n);
       }
       float found[2];
       std::memcpy(found, output + m * static_cast<int64_t>(sizeof(found)), sizeof(found));
@@ -77,6 +95,13 @@ absl::Status TestDownconvert(const Operation& operation, SelfTestBench& bench) {
     }
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status TestDownconvert(const Operation& operation, SelfTestBench& bench) {
+  BASEBAND_RETURN_IF_ERROR(TestFormat(operation, bench, downconvert::InputFormat::kFloat32));
+  return TestFormat(operation, bench, downconvert::InputFormat::kInt16);
 }
 
 }  // namespace baseband::server

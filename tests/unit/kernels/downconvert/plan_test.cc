@@ -1,5 +1,6 @@
 // What a GPU is told to do. A plan that moved on along a signal is the one that is made anew there;
 // what plans compute, the GPU's tests see.
+#include <algorithm>
 #include <random>
 #include <string>
 #include <tuple>
@@ -36,7 +37,7 @@ auto Fields(const Column& c) {
 auto Fields(const TapTask& t) {
   return std::tuple_cat(
       Fields(t.walk), std::make_tuple(t.taps, t.target, t.step, t.first_slot, t.num_slots, t.group,
-                                      t.column, t.is_turned));
+                                      t.column, t.is_turned, t.is_fixed, t.exponent));
 }
 auto Fields(const AnchorTask& t) {
   return std::make_tuple(t.target, t.num, t.den, t.origin, t.origin_word, t.first_index,
@@ -124,7 +125,7 @@ TEST(GpuPlanTest, APlanThatMovedIsTheOneMadeAnewThere) {
   constexpr int64_t kInStep = 8 * 5 * 5 * 64 * 160;
   for (int round = 0; round < 200; ++round) {
     std::vector<Channel> channels;
-    const size_t count = 1 + random() % 12;
+    const size_t count = 1 + random() % 40;
     for (size_t c = 0; c < count; ++c) {
       channels.push_back(MakeChannel(filters[random() % filters.size()], static_cast<int>(c)));
     }
@@ -283,6 +284,137 @@ TEST(GpuPlanTest, IntegersAreNotLookedAt) {
     EXPECT_TRUE(plan.checks().empty());
     EXPECT_EQ(plan.check_blocks(), 0);
     for (const ProductTask& task : plan.products()) EXPECT_FALSE(task.looks);
+  }
+}
+
+// By channel: whether its first stage, where it is not mixed, is computed exactly.
+std::vector<bool> AreFixed(const GpuPlan& plan, size_t channels) {
+  std::vector<bool> are_fixed(channels);
+  for (const ProductLaunch& launch : plan.launches()) {
+    if (launch.kind.samples != Samples::kComplexFixed) continue;
+    for (const ProductTask& task : plan.products().subspan(launch.first_task, launch.num_tasks)) {
+      for (const Column& column : plan.columns().subspan(task.first_column, task.num_columns)) {
+        are_fixed.at(column.channel) = true;
+      }
+    }
+  }
+  return are_fixed;
+}
+size_t NumFixed(const std::vector<Channel>& channels, InputFormat format) {
+  const std::vector<bool> are_fixed =
+      AreFixed(Stream(channels, format, 100000, 4000).NewPlan(), channels.size());
+  return static_cast<size_t>(std::count(are_fixed.begin(), are_fixed.end(), true));
+}
+std::vector<Channel> Alike(size_t count, const FilterPtr& filter) {
+  std::vector<Channel> channels;
+  for (size_t c = 0; c < count; ++c) channels.push_back(MakeChannel(filter, static_cast<int>(c)));
+  return channels;
+}
+
+TEST(GpuPlanTest, ManyChannelsOfOneShapeAndComplexIntegersAreExact) {
+  const FilterPtr filter = Taps(64, 1, 8);
+  for (const InputFormat format : testing::kInputFormats) {
+    const bool is_complex_integer = format == InputFormat::kInt8 || format == InputFormat::kInt16;
+    for (const size_t count : {7, 8, 9, 64}) {
+      EXPECT_EQ(NumFixed(Alike(count, filter), format),
+                is_complex_integer && count >= 8 ? count : 0)
+          << count << " channels, format " << static_cast<int>(format);
+    }
+  }
+}
+
+TEST(GpuPlanTest, WhatStagesAreExactDependsOnTheirShape) {
+  struct Case {
+    FilterPtr filter;
+    bool is_fixed;
+  };
+  std::vector<float> spread(1000, 0x1p-12F);
+  spread[500] = 1.0F;
+  const Case cases[] = {
+      {Taps(1, 1, 1), true},
+      {Taps(61, 1, 7), true},
+      {Taps(512, 1, 64), true},
+      {Taps(4096, 1, 160), true},
+      {Taps(4097, 1, 160), false},  // too many
+      {Taps(64, 1, 4096), false},   // too far apart for shared memory
+      {Taps(190, 7, 8), false},     // interpolates
+      {*Filter::FromTaps(spread, 1, 8), false},
+      {Filters()[5], true},  // a cascade, of which only the first stage sees integers
+  };
+  for (const Case& one : cases) {
+    EXPECT_EQ(NumFixed(Alike(12, one.filter), InputFormat::kInt16), one.is_fixed ? 12 : 0)
+        << one.filter->stages()[0].taps.size() << " taps";
+  }
+}
+
+// Filters of one shape count together; those of others, and what is mixed for study, do not.
+TEST(GpuPlanTest, ChannelsOfOneShapeAreCountedWhateverTheirFilters) {
+  std::vector<Channel> channels;
+  for (int c = 0; c < 24; ++c) {
+    channels.push_back(MakeChannel(
+        c % 3 == 0 ? *Filter::FromTaps(SomeTaps(64, 1, 8, static_cast<uint32_t>(c)), 1, 8)
+                   : Taps(40 + c, 1, 8 + c % 3),
+        c));
+  }
+  EXPECT_EQ(NumFixed(channels, InputFormat::kInt16), 8);
+  channels.erase(channels.begin());
+  EXPECT_EQ(NumFixed(channels, InputFormat::kInt16), 0);
+  Stream stream(Alike(8, Taps(64, 1, 8)), InputFormat::kInt16, 100000, 4000);
+  stream.channels[0].nco = NcoMethod::kDouble;
+  stream.block.first_index = 0;
+  stream.block.history = 0;
+  EXPECT_EQ(AreFixed(stream.NewPlan(), 8), std::vector<bool>(8));
+}
+
+// Else the pieces of a stream would not be alike.
+TEST(GpuPlanTest, WhichChannelsAreExactDoesNotDependOnTheBlock) {
+  std::vector<Channel> channels;
+  for (int c = 0; c < 20; ++c) {
+    Retune retune;
+    retune.index = 101000 + 500 * (c % 4);
+    retune.frequency = *Frequency::FromFraction(1, 7);
+    channels.push_back(MakeChannel(c % 5 == 0 ? Taps(50, 3, 20) : Taps(64, 1, 8), c,
+                                   {&retune, c % 2 == 0 ? 1U : 0U}));
+  }
+  for (const int64_t samples : {8, 64, 500, 3000}) {
+    Stream stream(channels, InputFormat::kInt16, 100000, samples);
+    for (int i = 0; i < 6; ++i, stream.Advance(samples)) {
+      const GpuPlan plan = stream.NewPlan();
+      const std::vector<bool> are_fixed = AreFixed(plan, channels.size());
+      std::vector<bool> are_mixed(channels.size());
+      for (const ProductLaunch& launch : plan.launches()) {
+        for (const ProductTask& task :
+             plan.products().subspan(launch.first_task, launch.num_tasks)) {
+          for (const Column& column : plan.columns().subspan(task.first_column, task.num_columns)) {
+            if (task.is_in_workspace) are_mixed[column.channel] = true;
+          }
+        }
+      }
+      for (size_t c = 0; c < channels.size(); ++c) {
+        EXPECT_TRUE(c % 5 == 0 ? !are_fixed[c] : are_fixed[c] || are_mixed[c]) << c;
+      }
+    }
+  }
+}
+
+// A request that fits a server's memory as sums of float32 fits it as sums of integers.
+TEST(GpuPlanTest, ExactStagesTakeNoMoreMemoryThanOthers) {
+  std::mt19937 random(4);
+  const std::vector<FilterPtr> filters = Filters();
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Channel> channels;
+    const size_t count = 1 + random() % 100;
+    const FilterPtr own =
+        Taps(1 + static_cast<int>(random() % 900), 1, 1 + static_cast<int>(random() % 70));
+    for (size_t c = 0; c < count; ++c) {
+      channels.push_back(MakeChannel(random() % 4 == 0 ? filters[random() % filters.size()] : own,
+                                     static_cast<int>(c)));
+    }
+    const int64_t samples = 1 + static_cast<int64_t>(random() % 20000);
+    const GpuPlan fixed = Stream(channels, InputFormat::kInt16, 300000, samples).NewPlan();
+    const GpuPlan other = Stream(channels, InputFormat::kFloat32, 300000, samples).NewPlan();
+    EXPECT_LE(fixed.workspace_bytes(), other.workspace_bytes());
+    EXPECT_LE(fixed.layout().bytes, other.layout().bytes);
   }
 }
 

@@ -73,7 +73,7 @@ TEST_F(SelfTestTest, AWrongAnswerIsFoundAndNamed) {
       {"EncodeSharedChannel", "gave a wrong answer"},
       {"DecodeSharedChannel", "a known transport block was not decoded"},
       {"RecoverCarrier", "found frame 2 no_peak at 0.0123 cycles a symbol"},
-      {"Downconvert", "has in channel 4"},
+      {"Downconvert", "has in channel 8"},
       {"Minimize", "of an expression found"}};
   for (const auto& [operation, what] : kBroken) {
     const FaultyDevice device(cpu_, TestOperation(operation));
