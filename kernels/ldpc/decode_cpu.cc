@@ -14,7 +14,7 @@ DecodeWorkspace& DecodeWorkspace::OfThisThread() {
   return workspace;
 }
 
-const DecodePlan& DecodeWorkspace::PlanOf(const Code& code) {
+DecodePlan& DecodeWorkspace::PlanOf(const Code& code) {
   DecodePlan& plan = plans_[code.fingerprint() % kPlans];
   if (!plan.IsFor(code)) plan.Assign(code);
   return plan;

@@ -10,6 +10,7 @@
 #include "kernels/ldpc/decode_math.h"
 #include "kernels/ldpc/decode_workspace_cpu.h"
 
+#define HWY_WANT_AVX3_DL  // looks bytes up
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/ldpc/decode_minsum_cpu.cc"
 #include "hwy/foreach_target.h"
@@ -155,16 +156,14 @@ void StoreSoft(const DecodeTask& task, const Frame& frame) {
 
 // Lays the frame out in memory; with a null base, only counts the bytes.
 size_t LayOut(const DecodeTask& task, uint8_t* base, Frame& frame) {
-  const DecodePlan& plan = *task.plan;
+  DecodePlan& plan = *task.plan;
   const size_t group = GroupRows();
   const bool flooding = task.parameters->schedule == Schedule::kFlooding;
   frame.plan = &plan;
+  frame.runs = plan.Runs(group);
   frame.zc = static_cast<size_t>(plan.zc());
   frame.groups = (frame.zc + group - 1) / group;
   frame.stride = (frame.groups + 1) * group;
-  frame.factor = static_cast<int16_t>(task.engine.factor << (15 - kFactorBits));
-  frame.heavy_factor = static_cast<int16_t>(task.engine.heavy_factor << (15 - kFactorBits));
-  frame.offset = static_cast<uint8_t>(task.engine.offset);
   frame.magnitude_limit = static_cast<uint8_t>(task.engine.magnitude_limit);
 
   MemoryCutter cut(base);
@@ -189,6 +188,8 @@ DecodeResult Decode(const DecodeTask& task) {
   const DecodePlan& plan = *task.plan;
   Frame frame;
   LayOut(task, DecodeWorkspace::OfThisThread().Memory(LayOut(task, nullptr, frame)), frame);
+  Scaler::Keep(task.engine.factor, /*offset=*/0, &frame.scaler);
+  Scaler::Keep(task.engine.heavy_factor, task.engine.offset, &frame.heavy_scaler);
   LoadChannel(task, frame);
   const size_t group = GroupRows();
   std::memset(frame.messages, kBias, plan.edges().size() * frame.groups * group);
@@ -210,9 +211,10 @@ DecodeResult Decode(const DecodeTask& task) {
   bool parity_holds = false;
   bool crc_stops = false;
   do {
-    Iterate(frame, task.parameters->schedule);
     ++result.iterations;
     const bool last = result.iterations == task.parameters->max_iterations;
+    frame.keeps_private_app = last || task.parameters->early_termination;
+    Iterate(frame, task.parameters->schedule);
     if (last || task.parameters->early_termination) parity_holds = ParityHolds(frame);
     if (last) break;
     if (!parity_holds && LooksAtCrc(task)) {

@@ -7,11 +7,15 @@
 //
 // Messages are stored as r + 128 and a-posteriori values as app + 128: widening an unsigned byte
 // is one instruction, and q = (app + 128) - (r + 128) needs no correction.
+//
+// What bounds it is the number of vector operations, 17 for an edge and a group: a core of Intel's
+// issues two of 64 bytes in a cycle. Where runs begin, and the caches, cost a tenth at most.
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
+#include "kernels/ldpc/decode_math.h"
 #include "kernels/ldpc/decode_workspace_cpu.h"
 
 // Included once for every instruction set: the guard flips.
@@ -64,16 +68,73 @@ HWY_INLINE V16 WidenHigh(VU8 v) {
   return hn::BitCast(d16, hn::InterleaveUpper(du8, v, hn::Zero(du8)));
 }
 
+// GCC would rather load twice what is used twice than keep it in a register.
+HWY_INLINE VU8 LoadOnce(const uint8_t* from) {
+  auto loaded = hn::Load(du8, from);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE4
+  asm("" : "+v"(loaded.raw));
+#endif
+  return loaded;
+}
+
+// max(0, round(magnitude * factor / 2048) - offset) + 128 of magnitudes up to 127.
+class Scaler {
+ public:
+  static constexpr int kMaxMagnitude = 127;
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
+  // One instruction looks a byte up in two vectors.
+  struct Kept {
+    alignas(HWY_MAX_BYTES) uint8_t values[kMaxMagnitude + 1];
+  };
+  static void Keep(int factor, int offset, Kept* kept) {
+    for (int m = 0; m <= kMaxMagnitude; ++m) {
+      kept->values[m] = static_cast<uint8_t>(kBias + ScaleMagnitude(m, factor, offset));
+    }
+  }
+  HWY_INLINE explicit Scaler(const Kept& kept)
+      : low_(hn::Load(du8, kept.values)), high_(hn::Load(du8, kept.values + hn::Lanes(du8))) {}
+  HWY_INLINE VU8 operator()(VU8 magnitude) const {
+    return VU8{_mm512_permutex2var_epi8(low_.raw, magnitude.raw, high_.raw)};
+  }
+
+ private:
+  VU8 low_;
+  VU8 high_;
+#else
+  struct Kept {
+    int16_t factor;
+    uint8_t offset;
+  };
+  static void Keep(int factor, int offset, Kept* kept) {
+    kept->factor = static_cast<int16_t>(factor << (15 - kFactorBits));
+    kept->offset = static_cast<uint8_t>(offset);
+  }
+  HWY_INLINE explicit Scaler(const Kept& kept)
+      : factor_(hn::Set(d16, kept.factor)), offset_(hn::Set(du8, kept.offset)) {}
+  HWY_INLINE VU8 operator()(VU8 magnitude) const {
+    const auto low = hn::MulFixedPoint15(WidenLow(magnitude), factor_);
+    const auto high = hn::MulFixedPoint15(WidenHigh(magnitude), factor_);
+    const auto scaled = hn::SaturatedSub(hn::BitCast(du8, Narrow(low, high)), offset_);
+    return hn::Add(scaled, hn::Set(du8, kBias));
+  }
+
+ private:
+  V16 factor_;
+  VU8 offset_;
+#endif
+};
+
 // Everything a code block is while it is being decoded.
 struct Frame {
   const DecodePlan* plan;
+  const uint16_t* runs;  // of DecodePlan::Runs
   size_t zc;
   size_t groups;  // of G rows each; the last one may be partly empty: its lanes hold anything
   size_t stride;  // int16 elements a column takes, with its mirrored tail of G
-  int16_t factor;
-  int16_t heavy_factor;
-  uint8_t offset;
   uint8_t magnitude_limit;
+  Scaler::Kept scaler;  // of checks that are not heavy
+  Scaler::Kept heavy_scaler;
 
   int16_t* columns[kMaxColumns];    // app + 128
   int16_t* scratch[kMaxRowDegree];  // changes places with `columns` as rows write them
@@ -82,6 +143,7 @@ struct Frame {
   uint8_t* messages;                // r + 128, in the order in which they are visited
   int8_t* private_channel;          // [num_private][groups * G], packed order
   int8_t* private_app;              // the same, saturated
+  bool keeps_private_app;           // whether they are wanted after this iteration
   int8_t* valid;                    // [G] packed order: -1 for the rows of the last group
 };
 
@@ -100,6 +162,8 @@ HWY_INLINE void Mirror(int16_t* column, size_t zc) {
 }
 
 // What the rows of a group have seen so far: the two smallest magnitudes and the product of signs.
+// Both begin at the limit of magnitudes. A bit whose magnitude is larger is then not told from the
+// others, and need not be: both answers are those to the limit.
 struct Minima {
   VU8 least;
   VU8 second;
@@ -113,34 +177,32 @@ struct Minima {
   }
 };
 
-// The answers to the two cases: the smallest magnitude of the other bits is `least` or `second`.
+// r + 128, of the other sign where `sign` is negative: the negative of 128 + r is 256 less.
+HWY_INLINE V8 NegateWhereNegative(V8 sign, V8 message) {
+  return hn::IfNegativeThenElse(sign, hn::Neg(message), message);
+}
+
+// r' + 128 for bits whose q is not negative. The smallest magnitude of a check's other bits is
+// `least`, but for the bit that it came from.
 struct Answers {
   VU8 least;
-  V8 signs;
-  VU8 to_others;  // 128 + scaled least
-  VU8 to_least;   // 128 + scaled second
+  V8 to_others;
+  V8 to_least;
 
-  // r' + 128 for the bit that sent q. Its negative is 256 less 128 + |r'|.
+  // For the bit that sent q.
   HWY_INLINE V8 To(V8 q) const {
-    const auto magnitude = hn::BitCast(du8, hn::Abs(q));
-    const auto answer =
-        hn::BitCast(d8, hn::IfThenElse(hn::Eq(magnitude, least), to_least, to_others));
-    return hn::IfNegativeThenElse(hn::Xor(signs, q), hn::Neg(answer), answer);
+    const auto is_least = hn::Eq(hn::BitCast(du8, hn::Abs(q)), least);
+    return NegateWhereNegative(q,
+                               hn::IfThenElse(hn::RebindMask(d8, is_least), to_least, to_others));
   }
 };
 
-HWY_INLINE VU8 Scale(VU8 magnitude, V16 factor, VU8 offset) {
-  const auto low = hn::MulFixedPoint15(WidenLow(magnitude), factor);
-  const auto high = hn::MulFixedPoint15(WidenHigh(magnitude), factor);
-  return hn::SaturatedSub(hn::BitCast(du8, Narrow(low, high)), offset);
-}
-
-HWY_INLINE Answers AnswersOf(const Minima& minima, VU8 limit, V16 factor, VU8 offset) {
-  const auto bias = hn::Set(du8, kBias);
-  const auto to_others = hn::Add(Scale(hn::Min(minima.least, limit), factor, offset), bias);
-  const auto to_least = hn::Add(Scale(hn::Min(minima.second, limit), factor, offset), bias);
+HWY_INLINE Answers AnswersOf(const Minima& minima, const Scaler& scaler) {
+  const auto to_others = hn::BitCast(d8, scaler(minima.least));
+  const auto to_least = hn::BitCast(d8, scaler(minima.second));
   // Not without values: GCC compiles a constructor that nobody writes for no SIMD target.
-  return Answers{minima.least, minima.signs, to_others, to_least};
+  return Answers{minima.least, NegateWhereNegative(minima.signs, to_others),
+                 NegateWhereNegative(minima.signs, to_least)};
 }
 
 // Updates one row of the base matrix. kDegree is its number of shared blocks, so that all of its q
@@ -154,25 +216,26 @@ HWY_NOINLINE void UpdateRow(Frame& frame, const PlanRow& row) {
   constexpr size_t kArray = kDegree == 0 ? kMaxRowDegree : kDegree;
   const size_t degree = kDegree == 0 ? row.shared_count : kDegree;
   const size_t num_private = row.private_count;
+  const size_t num_private_kept = frame.keeps_private_app ? num_private : 0;
   const auto limit = hn::Set(du8, frame.magnitude_limit);
   const bool heavy = degree + num_private >= kHeavyDegree;
-  const auto factor = hn::Set(d16, heavy ? frame.heavy_factor : frame.factor);
-  const auto offset = hn::Set(du8, heavy ? frame.offset : uint8_t{0});
+  const Scaler scaler(heavy ? frame.heavy_scaler : frame.scaler);
   const auto bias = hn::Set(d16, kBias);
   uint8_t* messages = frame.messages + row.shared_begin * frame.groups * group;
+  const uint16_t* runs = frame.runs + row.shared_begin * frame.groups;
   const size_t private_stride = frame.groups * group;
   const size_t private_begin = row.private_begin * private_stride;
 
   for (size_t t = 0; t < zc; t += group) {
-    Minima minima{hn::Set(du8, 255), hn::Set(du8, 255), hn::Zero(d8)};
+    Minima minima{limit, limit, hn::Zero(d8)};
     V16 q_low[kArray];
     V16 q_high[kArray];
     V8 q[kArray];
 #pragma GCC unroll 32
     for (size_t j = 0; j < degree; ++j) {
-      const size_t start = kFlooding ? edges[j].check : edges[j].read;
-      const int16_t* const app = frame.columns[edges[j].column] + RunStart(t, start, zc);
-      const auto message = hn::Load(du8, messages + j * group);
+      const size_t run = kFlooding ? RunStart(t, edges[j].check, zc) : runs[j];
+      const int16_t* const app = frame.columns[edges[j].column] + run;
+      const auto message = LoadOnce(messages + j * group);
       const auto low = hn::Sub(hn::LoadU(d16, app), WidenLow(message));
       const auto high = hn::Sub(hn::LoadU(d16, app + lanes), WidenHigh(message));
       q_low[j] = low;
@@ -185,14 +248,14 @@ HWY_NOINLINE void UpdateRow(Frame& frame, const PlanRow& row) {
       minima.Add(hn::Load(d8, private_channel + j * private_stride));
     }
 
-    const Answers answers = AnswersOf(minima, limit, factor, offset);
+    const Answers answers = AnswersOf(minima, scaler);
 #pragma GCC unroll 32
     for (size_t j = 0; j < degree; ++j) {
       const auto message = hn::BitCast(du8, answers.To(q[j]));
-      hn::Store(message, du8, messages + j * group);
       int16_t* const out = frame.scratch[j] + t;
       auto low = WidenLow(message);
       auto high = WidenHigh(message);
+      hn::Store(message, du8, messages + j * group);
       if (kFlooding) {
         const int16_t* const sum = frame.sums[edges[j].column] + RunStart(t, edges[j].read, zc);
         low = hn::Add(hn::Sub(low, bias), hn::LoadU(d16, sum));
@@ -205,12 +268,13 @@ HWY_NOINLINE void UpdateRow(Frame& frame, const PlanRow& row) {
       hn::Store(high, d16, out + lanes);
     }
     int8_t* const private_app = frame.private_app + private_begin + t;
-    for (size_t j = 0; j < num_private; ++j) {
+    for (size_t j = 0; j < num_private_kept; ++j) {
       const auto channel = hn::Load(d8, private_channel + j * private_stride);
       const auto message = hn::Xor(answers.To(channel), hn::Set(d8, -kBias));
       hn::Store(hn::SaturatedAdd(channel, message), d8, private_app + j * private_stride);
     }
     messages += degree * group;
+    runs += degree;
   }
 
   int16_t** const updated = kFlooding ? frame.sums : frame.columns;

@@ -26,6 +26,7 @@ void DecodePlan::Assign(const Code& code) {
   rows_.assign(static_cast<size_t>(code.rows()), PlanRow());
   columns_.assign(static_cast<size_t>(code.columns()), PlanColumn());
   edges_.clear();
+  run_group_rows_ = 0;
 
   std::array<int, kMaxColumns> degree{};
   for (const Edge& edge : code_edges_) {
@@ -63,6 +64,21 @@ void DecodePlan::Assign(const Code& code) {
       ++row.shared_count;
     }
   }
+}
+
+const uint16_t* DecodePlan::Runs(size_t group_rows) {
+  if (run_group_rows_ == group_rows) return runs_.data();
+  run_group_rows_ = group_rows;
+  runs_.clear();
+  const auto zc = static_cast<size_t>(zc_);
+  for (const PlanRow& row : rows_) {
+    for (size_t t = 0; t < zc; t += group_rows) {
+      for (size_t j = 0; j < row.shared_count; ++j) {
+        runs_.push_back(static_cast<uint16_t>((t + edges_[row.shared_begin + j].read) % zc));
+      }
+    }
+  }
+  return runs_.data();
 }
 
 }  // namespace baseband::ldpc

@@ -8,6 +8,7 @@
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_PLAN_CPU_H_
 #define BASEBAND_KERNELS_LDPC_DECODE_PLAN_CPU_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -43,6 +44,11 @@ class DecodePlan {
   // Whether this is the plan of `code`: compares the blocks themselves, not a hash.
   bool IsFor(const Code& code) const;
 
+  // Where the runs of edges() start for every group of `group_rows` rows of their circulants, in
+  // the order in which an iteration visits them: [rows][groups][shared_count]. Kept for one number
+  // of rows at a time; valid until the next call.
+  const uint16_t* Runs(size_t group_rows);
+
   int zc() const { return zc_; }
   const std::vector<PlanRow>& rows() const { return rows_; }
   const std::vector<SharedEdge>& edges() const { return edges_; }
@@ -61,6 +67,8 @@ class DecodePlan {
   std::vector<PlanRow> rows_;
   std::vector<SharedEdge> edges_;
   std::vector<PlanColumn> columns_;
+  size_t run_group_rows_ = 0;  // 0: none yet
+  std::vector<uint16_t> runs_;
 };
 
 }  // namespace baseband::ldpc

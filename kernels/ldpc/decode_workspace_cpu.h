@@ -21,7 +21,7 @@ class DecodeWorkspace {
 
   // The plan of `code`, valid until the next call. Made anew only if other codes have pushed it
   // out.
-  const DecodePlan& PlanOf(const Code& code);
+  DecodePlan& PlanOf(const Code& code);
   // As GrowingMemory::AtLeast.
   uint8_t* Memory(size_t bytes) { return memory_.AtLeast(bytes); }
 
@@ -37,7 +37,7 @@ using MemoryCutter = baseband::MemoryCutter<64>;
 
 // One code block, as the engines see it.
 struct DecodeTask {
-  const DecodePlan* plan = nullptr;
+  DecodePlan* plan = nullptr;
   const DecodeParameters* parameters = nullptr;
   Engine engine;                // not for sum-product
   const int8_t* llr = nullptr;  // [n], of all code bits; readable kLlrPadding bytes further

@@ -1,4 +1,5 @@
 // DecodeOnCpu's integer engine against the reference, bit for bit, on every instruction set.
+#define HWY_WANT_AVX3_DL  // as decode_minsum_cpu.cc has
 #include <random>
 #include <string>
 #include <vector>
