@@ -1,11 +1,14 @@
 // Separable least squares on a GPU: images and launches.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/cuda/load_kernel.h"
 #include "kernels/cuda/status.h"
 #include "kernels/minimize/functionals/sinusoids_data.h"
 #include "kernels/minimize/gpu/gpu_launch.h"
+#include "kernels/minimize/gpu/literal_kernels.cuh"
 #include "kernels/minimize/gpu/sinusoids_kernels.cuh"
 
 namespace baseband::minimize {
@@ -24,10 +27,17 @@ struct Launcher {
   absl::Status Launch(const Functor& functor) const {
     return only_load ? LoadSearch<Functor>() : LaunchSearch(search, functor, num_blocks, stream);
   }
+  template <int kFixed>
+  absl::Status LaunchLiteral() const {
+    if (only_load) return cuda::LoadKernel(LiteralKernel<T, kFixed>);
+    LiteralKernel<T, kFixed>
+        <<<num_blocks, kSearchThreads, 0, stream>>>(search, {task, PhaseCoefficients()});
+    return cuda::ToStatus(cudaGetLastError(), "LiteralKernel");
+  }
   absl::Status InLiteral(int columns) const {
-    if (columns == 0) return Launch(Literal<T, 0>{task});
-    if (columns == 2) return Launch(Literal<T, 2>{task});
-    return Launch(Literal<T, 8>{task});
+    if (columns == 0) return LaunchLiteral<0>();
+    if (columns == 2) return LaunchLiteral<2>();
+    return LaunchLiteral<8>();
   }
   absl::Status InHoisted(int rows) const {
     constexpr int kTogether = sizeof(T) == 4 ? 4 : 2;
@@ -63,24 +73,53 @@ int KernelRows(const SinusoidsShape& shape) {
 }
 int KernelColumns(int columns) { return columns == 0 ? 0 : columns <= 2 ? 2 : kMaxFixedColumns; }
 
+bool IsLiteral(const Problem& problem) { return problem.settings().method == Method::kLiteral; }
+
 // How many values a sample has in the image, before padding.
 int Interleaved(const Problem& problem) {
   const SinusoidsFunctional& functional = Of(problem);
-  return problem.settings().method == Method::kLiteral ? 1 + KernelColumns(functional.num_fixed())
-                                                       : KernelRows(functional.shape());
+  return IsLiteral(problem) ? LiteralRows(KernelColumns(functional.num_fixed()))
+                            : KernelRows(functional.shape());
 }
 
 template <typename T>
 int64_t InterleavedBytes(const Problem& problem) {
-  return Of(problem).shape().num_samples * PaddedRows<T>(Interleaved(problem)) *
+  const SinusoidsFunctional& functional = Of(problem);
+  const int64_t padded = PaddedRows<T>(Interleaved(problem));
+  const int64_t size = functional.shape().num_samples;
+  if (!IsLiteral(problem)) return size * padded * static_cast<int64_t>(sizeof(T));
+  return (LiteralSamples(static_cast<int>(size)) * padded + LiteralTable<T>() +
+          LiteralSums(KernelColumns(functional.num_fixed()))) *
          static_cast<int64_t>(sizeof(T));
+}
+
+// What literal_kernels.cuh wants beside the signal and the fixed columns.
+template <typename T>
+void WriteLiteral(const SinusoidsFunctional& functional, size_t padded, T* image) {
+  const auto size = static_cast<size_t>(functional.shape().num_samples);
+  const auto end = static_cast<size_t>(LiteralSamples(static_cast<int>(size)));
+  const int columns = KernelColumns(functional.num_fixed());
+  std::fill(image + size * padded, image + end * padded, T(0));
+  T* const table = image + end * padded;
+  if constexpr (std::is_same_v<T, double>) WritePhaseTable(reinterpret_cast<SineCosine*>(table));
+  T* const sums = table + LiteralTable<T>();
+  std::fill_n(sums, LiteralSums(columns), T(0));
+  for (size_t n = 0; n < size; ++n) {
+    T* const x = image + n * padded;
+    x[columns + 1] = static_cast<T>(n);
+    T* sum = sums;
+    for (int k = 0; k <= columns; ++k) *sum++ += x[k] * x[0];
+    for (int k = 1; k <= columns; ++k) {
+      for (int j = 1; j <= k; ++j) *sum++ += x[k] * x[j];
+    }
+  }
 }
 
 template <typename T>
 void WriteInterleaved(const Problem& problem, uint8_t* image) {
   const SinusoidsFunctional& functional = Of(problem);
-  const bool literal = problem.settings().method == Method::kLiteral;
-  const absl::Span<const T> from = literal ? functional.Literal<T>() : functional.Rows<T>();
+  const absl::Span<const T> from =
+      IsLiteral(problem) ? functional.Literal<T>() : functional.Rows<T>();
   const auto size = static_cast<size_t>(functional.shape().num_samples);
   const auto padded = static_cast<size_t>(PaddedRows<T>(Interleaved(problem)));
   auto* const to = reinterpret_cast<T*>(image);
@@ -89,6 +128,7 @@ void WriteInterleaved(const Problem& problem, uint8_t* image) {
       to[n * padded + r] = (r + 1) * size <= from.size() ? from[r * size + n] : T(0);
     }
   }
+  if (IsLiteral(problem)) WriteLiteral(functional, padded, to);
 }
 
 bool UsesCells(const Problem& problem) {
@@ -100,7 +140,7 @@ absl::Status LaunchAs(const Problem& problem, const SearchTask& search, const Si
                       int64_t num_blocks, cudaStream_t stream) {
   const Launcher<T> launcher{search, task, static_cast<unsigned>(num_blocks), stream, false};
   const SinusoidsFunctional& functional = Of(problem);
-  if (problem.settings().method == Method::kLiteral) {
+  if (IsLiteral(problem)) {
     return launcher.InLiteral(KernelColumns(functional.num_fixed()));
   }
   const int rows = KernelRows(functional.shape());

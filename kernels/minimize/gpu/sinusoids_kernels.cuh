@@ -152,64 +152,6 @@ struct Hoisted {
   }
 };
 
-// Every column at every sample of every point.
-template <typename T, int kFixed>
-struct Literal {
-  using Real = T;
-  static constexpr int kAxes = 1;
-  static constexpr int kPoints = 1;
-  SinusoidsTask task;
-
-  static __device__ __forceinline__ void Turn(double turns, int n, double* sine, double* cosine) {
-    SineAndCosine(turns * static_cast<double>(n), sine, cosine);
-  }
-  // The hardware's functions, as published, but within their range.
-  static __device__ __forceinline__ void Turn(float turns, int n, float* sine, float* cosine) {
-    const float phase = turns * static_cast<float>(n);
-    __sincosf(static_cast<float>(kTwoPi) * (phase - rintf(phase)), sine, cosine);
-  }
-
-  __device__ __forceinline__ void operator()(const SearchPoint<1>* point, Real* value) const {
-    constexpr int kColumns = kFixed + 2;
-    constexpr int kPadded = kPaddedRows<Real, kFixed + 1>;
-    const Real* const samples = static_cast<const Real*>(task.samples);
-    const double exact = point->x[0] * task.sampling_interval_s;
-    const auto turns = static_cast<Real>(exact);
-    Real gram[kColumns * (kColumns + 1) / 2];
-    Real r[kColumns];
-    Real energy = Real(0);
-#pragma unroll
-    for (int i = 0; i < kColumns * (kColumns + 1) / 2; ++i) gram[i] = Real(0);
-#pragma unroll
-    for (int i = 0; i < kColumns; ++i) r[i] = Real(0);
-#pragma unroll 4
-    for (int n = 0; n < task.num_samples; ++n) {
-      Real x[kPadded];  // y, then the fixed columns
-      LoadSample<Real, kPadded>(samples + static_cast<size_t>(n) * kPadded, x);
-      Real h[kColumns];
-#pragma unroll
-      for (int k = 0; k < kFixed; ++k) h[k] = x[1 + k];
-      Turn(turns, n, &h[kFixed + 1], &h[kFixed]);
-#pragma unroll
-      for (int i = 0; i < kColumns; ++i) {
-        r[i] += h[i] * x[0];
-#pragma unroll
-        for (int j = 0; j <= i && j < kFixed; ++j) gram[i * (i + 1) / 2 + j] += h[i] * h[j];
-      }
-      energy += x[0] * x[0];
-    }
-    const auto size = static_cast<double>(task.num_samples);
-    const double dirichlet = Dirichlet(size, static_cast<double>(turns));
-    double sine, cosine;
-    sincospi(2.0 * (size - 1.0) * static_cast<double>(turns), &sine, &cosine);
-    constexpr int kPair = kFixed * (kFixed + 1) / 2 + kFixed;
-    gram[kPair] = static_cast<Real>(0.5 * (size + dirichlet * cosine));
-    gram[kPair + kFixed + 1] = static_cast<Real>(0.5 * dirichlet * sine);
-    gram[kPair + kFixed + 2] = static_cast<Real>(0.5 * (size - dirichlet * cosine));
-    *value = ResidualOfGram<kColumns>(energy, gram, r);
-  }
-};
-
 // Values of polynomials; always in double.
 template <typename T, int kRows, int kGridAxes = 1>
 struct InCells {
