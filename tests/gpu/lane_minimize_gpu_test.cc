@@ -80,6 +80,69 @@ TEST_F(LaneGpuTest, PiecesOfMixedSearchesGiveWhatTheCpuGives) {
   EXPECT_GT(nans, 0);  // sqrt(x) for x < 0
 }
 
+// Two small searches, one with numbers and an array of its own, in one batch.
+TEST_F(LaneGpuTest, SmallPiecesAreReadAndAnsweredWhereTheyLie) {
+  using namespace minimize;  // NOLINT
+  device_->set_healthy(true);
+  Device* const devices[] = {device_.get()};
+  Names names;
+  names.variables = {"x"};
+  names.scalars = {"b"};
+  names.arrays = {{"a", 3}};
+  const auto make_plan = [&](FunctionalPtr functional, int profile_bins) {
+    Settings settings;
+    settings.functional = std::move(functional);
+    const Axis axes[] = {{-2.0, 1e-5, 1000000000}};
+    settings.grid = *Grid::Create(axes);
+    settings.profile_axis = profile_bins > 0 ? 0 : -1;
+    settings.profile_bins = profile_bins;
+    auto plan = std::make_shared<SearchPlan>();
+    plan->problem = *Problem::Create(settings);
+    EXPECT_THAT(MakePrograms(devices, plan.get()), IsOk());
+    plan->image = *pool_->Lease(SearchImageBytes(*plan->problem, devices));
+    WriteSearchImage(*plan->problem, plan->image.data());
+    return plan;
+  };
+  const auto make = [&](const std::vector<SearchPlanPtr>& plans, int64_t points) {
+    std::vector<JobPtr> jobs;
+    for (const SearchPlanPtr& plan : plans) {
+      Piece piece;
+      piece.first = 70000;
+      piece.count = points;
+      jobs.push_back(WithPayload(
+          std::make_unique<MinimizeJob>(TestOperation("Minimize"), plan, piece, PieceLimits()),
+          ""));
+    }
+    return jobs;
+  };
+  const FunctionalPtr with_numbers = *ExpressionFunctional::Create(
+      *Expression::Parse("sum(j, 0, 2, (x - a[j])^2) - b", names), {0.75}, {{1.0, 2.0, 4.5}});
+  const SearchPlanPtr numbers = make_plan(with_numbers, 0);
+  const SearchPlanPtr schwefel = make_plan(MakeSchwefel(1), 0);
+  EXPECT_TRUE(MakeBatch(make({numbers, schwefel}, 20000))->is_in_place());
+  const std::vector<JobPtr> expected = OnCpu(make({numbers, schwefel}, 20000));
+  const std::vector<JobPtr> got = OnGpu(make({numbers, schwefel}, 20000));
+  for (size_t j = 0; j < got.size(); ++j) {
+    const auto& piece = static_cast<const MinimizeJob&>(*got[j]);
+    const auto* const gpu = reinterpret_cast<const BlockResult*>(got[j]->reply.data());
+    const auto* const cpu = reinterpret_cast<const BlockResult*>(expected[j]->reply.data());
+    for (int64_t b = 0; b < NumBlocks(*piece.plan().problem, piece.piece()); ++b) {
+      EXPECT_EQ(gpu[b].index, cpu[b].index) << "job " << j << ", block " << b;
+      EXPECT_NEAR(gpu[b].value, cpu[b].value, 1e-11) << "job " << j << ", block " << b;
+    }
+  }
+
+  // Not what is long, nor what adds to a profile, nor a signal that every point reads.
+  const FunctionalPtr dear = *ExpressionFunctional::Create(
+      *Expression::Parse("sum(j, 0, 99, (x - j)^2) + a[0] + b", names), {0.0}, {{0.0, 0.0, 0.0}});
+  EXPECT_FALSE(MakeBatch(make({make_plan(dear, 0)}, 20000000))->is_in_place());
+  EXPECT_FALSE(MakeBatch(make({make_plan(MakeSchwefel(1), 10)}, 20000))->is_in_place());
+  Observation observation;
+  observation.signal.assign(500, 1.0);
+  EXPECT_FALSE(
+      MakeBatch(make({numbers, make_plan(*MakeSinusoids(observation), 0)}, 1000))->is_in_place());
+}
+
 // More expressions than the cache of programs has room for come after a search's own.
 TEST_F(LaneGpuTest, ASearchKeepsItsProgramWhateverIsCompiledMeanwhile) {
   using namespace minimize;  // NOLINT

@@ -16,6 +16,10 @@ constexpr int kGpuPieces = 2;           // one in work, one to follow it
 constexpr int64_t kPieceOutputBytes = int64_t{1} << 20;
 constexpr int64_t kPieceScratchBytes = int64_t{8} << 20;
 constexpr double kGuessedOperationS = 1e-9;  // on one core
+// Of a batch in place: what a GPU does in some 100 us, so that who waits for it need not sleep, and
+// images that all threads read over the bus, a number or a few.
+constexpr double kMaxInPlaceOperations = 0.05 * minimize::kGpuOperationsPerPiece;
+constexpr int64_t kMaxInPlaceImageBytes = 256;
 
 // Which of the devices that may run the plan evaluates `piece`; null: any of all.
 Device* DeviceOf(const SearchPlan& plan, const minimize::Piece& piece) {
@@ -114,6 +118,26 @@ MinimizeJob::MinimizeJob(const Operation& operation, SearchPlanPtr plan, minimiz
 
 std::unique_ptr<Batch> MakeMinimizeBatch(std::vector<JobPtr> jobs) {
   return std::make_unique<MinimizeBatch>(std::move(jobs));
+}
+
+bool MinimizeBatch::WritesInPlace() const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    if (job(i).plan().problem->settings().profile_bins > 0) return false;  // atomic operations
+    bytes += job(i).reply_bytes;
+  }
+  return bytes <= kMaxInPlaceBytes;
+}
+
+bool MinimizeBatch::IsInPlace() const {
+  double operations = 0.0;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    const HostLease& image = job(i).plan().image;
+    if (image.size() > kMaxInPlaceImageBytes) return false;
+    if (image.size() > 0 && !image.region()->is_page_locked) return false;
+    operations += job(i).work.units;
+  }
+  return operations <= kMaxInPlaceOperations;
 }
 
 void MinimizeBatch::RunPiece(int piece) {

@@ -13,7 +13,8 @@ namespace baseband::server {
 // On the CPU every piece is evaluated straight into its reply. On a GPU the image of each search is
 // where its tables are kept, or is copied to input memory once a batch; output memory holds each
 // piece's output, which goes straight into its reply, and behind all of them the pieces' scratch.
-// Outputs of a small batch are written into the replies by the kernels.
+// Outputs of a small batch are written into the replies by the kernels; if its images are small and
+// its pieces short, too, the kernels read the images where they lie, and the batch is in place.
 class MinimizeBatch final : public Batch {
  public:
   explicit MinimizeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {
@@ -26,6 +27,7 @@ class MinimizeBatch final : public Batch {
   absl::Status CudaCopyIn(const CudaLaneView& lane) override;
   absl::Status CudaRun(const CudaLaneView& lane) override;
   absl::Status CudaCopyOut(const CudaLaneView& lane) override;
+  bool is_in_place() const override { return in_place_; }
   absl::Status Finish() override {
     tables_.Publish();
     return absl::OkStatus();
@@ -40,10 +42,13 @@ class MinimizeBatch final : public Batch {
 
   MinimizeJob& job(size_t i) const { return static_cast<MinimizeJob&>(*jobs_[i]); }
 
-  // GPU only.
   bool WritesInPlace() const;
-  // Sets the places of images and brings there what is not there.
+  bool IsInPlace() const;
+
+  // GPU only. Sets the places of images and brings there what is not there.
   absl::Status CopyImages(const CudaLaneView& lane);
+  const bool writes_in_place_ = WritesInPlace();
+  const bool in_place_ = writes_in_place_ && IsInPlace();
   BatchTables tables_;
   std::vector<Place> places_;
   OutputLayout output_;

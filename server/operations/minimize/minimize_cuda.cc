@@ -71,15 +71,6 @@ absl::Status AddProgram(Device* device, SearchPlan* plan) {
   });
 }
 
-bool MinimizeBatch::WritesInPlace() const {
-  int64_t bytes = 0;
-  for (size_t i = 0; i < jobs_.size(); ++i) {
-    if (job(i).plan().problem->settings().profile_bins > 0) return false;  // atomic operations
-    bytes += job(i).reply_bytes;
-  }
-  return bytes <= kMaxInPlaceBytes;
-}
-
 absl::Status MinimizeBatch::CopyImages(const CudaLaneView& lane) {
   std::vector<CopyRun> runs;
   std::vector<std::pair<const SearchPlan*, const uint8_t*>> images;
@@ -110,9 +101,8 @@ absl::Status MinimizeBatch::CopyImages(const CudaLaneView& lane) {
 
 absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {
   places_.resize(jobs_.size());
-  const bool in_place = WritesInPlace();
   for (size_t i = 0; i < jobs_.size(); ++i) {
-    places_[i].output = in_place
+    places_[i].output = writes_in_place_
                             ? job(i).reply.data()
                             : lane.output_device + output_.Add(job(i).reply_bytes, &job(i).reply);
   }
@@ -120,8 +110,9 @@ absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {
   for (size_t i = 0; i < jobs_.size(); ++i) {
     places_[i].scratch_offset = scratch;
     scratch += AlignUp(SearchScratchBytes(*job(i).plan().problem, job(i).piece()));
+    if (in_place_) places_[i].image = job(i).plan().image.data();
   }
-  return CopyImages(lane);
+  return in_place_ ? absl::OkStatus() : CopyImages(lane);
 }
 
 absl::Status MinimizeBatch::CudaRun(const CudaLaneView& lane) {
