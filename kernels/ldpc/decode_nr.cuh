@@ -339,7 +339,7 @@ class NrDecoder {
 template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, bool kSidewise, bool kCrc>
 __global__ void __launch_bounds__(Graph::kMaxZc, kBlocks)
     DecodeNrKernel(const __grid_constant__ NrParameters parameters) {
-  extern __shared__ uint32_t shared[];
+  extern __shared__ __align__(16) uint32_t shared[];  // read in units of 16 bytes too
   NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kCrc> decoder(parameters, shared);
   decoder.Run();
 }
