@@ -69,11 +69,9 @@ class CrcStop {
     ones = (ones >> 15 & 1) | (ones >> 30 & 2);
     // Where warps belong to one pair, their first threads add for all.
     if (shape_.pairs == 1 || shape_.zc % 32 == 0) {
-      const uint32_t left = blockDim.x - (threadIdx.x & ~31u);
-      const uint32_t mask = left >= 32 ? 0xffffffff : (1u << left) - 1;
-      sum[0] = __reduce_xor_sync(mask, sum[0]);
-      sum[1] = __reduce_xor_sync(mask, sum[1]);
-      ones = __reduce_or_sync(mask, ones);
+      sum[0] = __reduce_xor_sync(kWholeWarp, sum[0]);
+      sum[1] = __reduce_xor_sync(kWholeWarp, sum[1]);
+      ones = __reduce_or_sync(kWholeWarp, ones);
       if (threadIdx.x % 32 != 0) return;
     }
     if (sum[0] != 0) atomicXor(&sums_[2 * pair], sum[0]);

@@ -57,6 +57,10 @@ __device__ __forceinline__ void LoadBlocks(const DecodeIo& io, uint32_t pair,
   }
 }
 
+// All threads of a warp. Those that the last warp of a thread block lacks count as exited, which
+// may be named.
+inline constexpr uint32_t kWholeWarp = 0xffffffff;
+
 enum State : uint32_t { kRunning, kFinished, kWritten };
 
 __device__ __forceinline__ uint32_t KeepFirstBits(uint32_t word, uint32_t count) {
@@ -270,7 +274,7 @@ __device__ __forceinline__ bool Settle(const DecodeIo& io, const DecodeShape& sh
   const auto note = [&](uint32_t signs) {
     uint32_t bits = (signs >> 15 & 1) | (signs >> 30 & 2);
     if (!speaks_alone) {
-      bits = __reduce_or_sync(__activemask(), bits);
+      bits = __reduce_or_sync(kWholeWarp, bits);
       if (threadIdx.x % 32 != 0) bits = 0;
     }
     if (bits != 0) atomicOr(&fail[pair], bits);

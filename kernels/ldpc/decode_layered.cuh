@@ -216,7 +216,7 @@ class LayeredDecoder {
 template <int kMaxDegree, bool kSidewise, bool kFlooding, int kThreads, int kBlocks>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     DecodeLayeredKernel(const __grid_constant__ LayeredParameters parameters) {
-  extern __shared__ uint32_t shared[];
+  extern __shared__ __align__(16) uint32_t shared[];  // read in units of 16 bytes too
   LayeredDecoder<kMaxDegree, kSidewise, kFlooding> decoder(parameters, shared);
   decoder.Run();
 }

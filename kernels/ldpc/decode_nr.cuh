@@ -316,6 +316,20 @@ class NrDecoder {
     return Fma2(r, kHalfTwoTo10, channel);
   }
 
+  // Its bit, in the halves' signs. Of integers of 2^-24 here: (ch + 128) + r, then less 128.
+  __device__ __forceinline__ uint32_t ExtensionBits(uint32_t extension, bool is_heavy) const {
+    const uint32_t channel =
+        __vmaxu2(UnpackMessage(channel_[extension * kStride], 0), Both(1));  // -128 is -127
+    if constexpr (kFlooding) {
+      const uint32_t sum =
+          Add2(channel, UnpackMessage(extension_messages_[extension * kStride], 0));
+      return Add2(sum, Both(2 * 128) ^ kSigns);
+    }
+    const uint32_t x = BoxPlus(totals_[extension * kStride], p_.limit);
+    const uint32_t sum = is_heavy ? p_.heavy.Of(x, channel) : p_.light.WithoutOffset(x, channel);
+    return Add2(sum, kHalf128 ^ kSigns);
+  }
+
   // Of a group of which the code has the first rows only, the others change nothing: their ch is 0,
   // and so are all their messages.
   template <int kFirst>
@@ -346,7 +360,7 @@ class NrDecoder {
         parity ^= Add2(app, kHalfMinus128);
       });
       if constexpr (kRow >= Graph::kDenseRows) {
-        parity ^= ExtensionApp(kRow - Graph::kDenseRows, kIsHeavy<kRow>);
+        parity ^= ExtensionBits(kRow - Graph::kDenseRows, kIsHeavy<kRow>);
       }
       failed |= parity;
     });
@@ -391,7 +405,7 @@ class NrDecoder {
 template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, bool kSidewise, NrKind kKind>
 __global__ void __launch_bounds__(Graph::kMaxZc, kBlocks)
     DecodeNrKernel(const __grid_constant__ NrParameters parameters) {
-  extern __shared__ uint32_t shared[];
+  extern __shared__ __align__(16) uint32_t shared[];  // read in units of 16 bytes too
   NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kKind> decoder(parameters, shared);
   decoder.Run();
 }

@@ -9,7 +9,10 @@ using Variant = NrVariant<device::Wimax12, 12, 40, 9>;
 
 }  // namespace
 
-bool IsWimax12(const Code& code) { return MatchesGraph<device::Wimax12>(code); }
+// Pairs of zc 1 would be more than a thread block has room for in shared memory.
+bool IsWimax12(const Code& code) {
+  return MatchesGraph<device::Wimax12>(code) && Variant::Takes(code);
+}
 
 absl::Status LaunchWimax12(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
   return LaunchNrPlain<NrKind::kLayered, Variant>(batch, engine, stream);

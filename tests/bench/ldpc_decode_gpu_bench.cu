@@ -2,7 +2,9 @@
 // then prints information bits per second and the time of a launch, beside what open cuPHY reaches
 // on an H200 (measured with its own bench, same code, iterations and counting).
 //
-//   ldpc_decode_gpu_bench [table|sizes|batches|all]
+//   ldpc_decode_gpu_bench [table|early|sizes|batches|all]
+//
+// `early` are the table's rows of code words that stop early, and of as many that do not.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +27,7 @@ using ldpc::CodePtr;
 
 constexpr int kLaunches = 10;  // that one measurement is the mean of
 constexpr int kRepeats = 15;
-constexpr int kWords = 8;  // different code words in a launch
+constexpr int kWords = 61;  // different code words in a launch: all pairs of them come up
 
 void Check(bool ok, const char* what) {
   if (!ok) {
@@ -79,7 +81,12 @@ void EmitRow(const Case& test, double iterations, const bench::Times& times) {
   if (test.along == "zc") {
     parameters.emplace_back("zc", std::to_string(test.code->zc()));
   } else {
-    if (test.along.empty()) {
+    if (test.along == "ebn0") {
+      char text[16];
+      std::snprintf(text, sizeof text, "%.1f", test.ebn0_db);
+      parameters.emplace_back("ebn0", text);
+    }
+    if (test.along.empty() || test.along == "ebn0") {
       parameters.emplace_back("stop", test.form == Form::kCrc  ? "CRC"
                                       : test.early_termination ? "parity"
                                                                : "fixed");
@@ -256,7 +263,8 @@ void RunBatches(cudaStream_t stream) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const ldpc::Parts parts(argc > 1 ? argv[1] : "table");
+  const bool early_alone = argc > 1 && std::strcmp(argv[1], "early") == 0;
+  const ldpc::Parts parts(argc > 1 && !early_alone ? argv[1] : "table");
   Check(ldpc::PrepareDecodeKernels().ok(), "PrepareDecodeKernels");
   const auto stream = Value(cuda::Stream::Create());
   const auto nr = [](int base_graph, int zc, int rows) {
@@ -311,8 +319,31 @@ int main(int argc, char** argv) {
       {"802.16e 1/2, sum-product", wimax, 2.7, 26400, false, "", Form::kSumProduct},
       {"NR BG1 Zc=384 46, bit flipping", nr(1, 384, 46), 9.0, 5280, false, "", Form::kBitFlipping},
   };
+  const struct {
+    const char* name;
+    CodePtr code;
+    double ebn0_db;
+    Form form;
+  } early[] = {
+      {"NR BG1 Zc=384 46 rows, ET", nr(1, 384, 46), 1.4, Form::kDefault},
+      {"NR BG1 Zc=384 46 rows, ET, CRC", nr(1, 384, 46), 1.4, Form::kCrc},
+      {"NR BG1 Zc=384 12 rows, ET", nr(1, 384, 12), 3.5, Form::kDefault},
+      {"NR BG1 Zc=384 8 rows, ET", nr(1, 384, 8), 4.0, Form::kDefault},
+      {"NR BG1 Zc=384 4 rows, ET", nr(1, 384, 4), 4.3, Form::kDefault},
+      {"NR BG2 Zc=384 42 rows, ET", nr(2, 384, 42), 1.8, Form::kDefault},
+      {"NR BG1 Zc=208 46 rows, ET", nr(1, 208, 46), 1.8, Form::kDefault},
+  };
   if (parts.Has("table")) {
-    for (const Case& test : cases) Run(test, stream.get());
+    for (const Case& test : cases) {
+      if (early_alone && !(test.num_blocks > 1000 && test.form <= Form::kCrc)) continue;
+      Run(test, stream.get());
+    }
+    for (const auto& test : early) {
+      Run({test.name, test.code, test.ebn0_db, 5280, true, "", test.form, 1, 1, "ebn0"},
+          stream.get());
+    }
+  }
+  if (parts.Has("table") && !early_alone) {
     RunBeside(stream.get());
   }
   if (parts.Has("sizes")) RunSizes(stream.get());

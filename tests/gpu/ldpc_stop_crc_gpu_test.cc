@@ -107,6 +107,28 @@ TEST_F(LdpcStopCrcGpuTest, APermutedBatchGivesThePermutedResult) {
   }
 }
 
+// More than the device has room for at a time.
+TEST_F(LdpcStopCrcGpuTest, MoreWordsThanThereIsRoomForEqualTheCpu) {
+  Random random(6);
+  for (const int base_graph : {1, 2}) {
+    for (const int rows : {4, 8, 12, 0}) {
+      const CodePtr code = *NrCode(base_graph, 208, rows);
+      const std::vector<Job> some = CrcJobs(*code, Crc::kCrc24A, 32, random);
+      std::vector<Job> jobs;
+      while (jobs.size() < 1701) jobs.push_back(some[static_cast<size_t>(random.Below(32))]);
+      std::vector<Decoded> decoded = DecodeOnGpu(*code, StoppedBy(Crc::kCrc24A, 9), jobs);
+      for (const Job& job : some) {
+        const Decoded expected = ExpectedOf(*code, StoppedBy(Crc::kCrc24A, 9), job);
+        for (size_t i = 0; i < jobs.size(); ++i) {
+          if (jobs[i].llr == job.llr && jobs[i].num_filler == job.num_filler) {
+            EXPECT_TRUE(decoded[i] == expected) << Describe(*code, StoppedBy(Crc::kCrc24A, 9));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_F(LdpcStopCrcGpuTest, RefusesCodesSchedulesAndSoftValuesAndWritesNothing) {
   Random random(5);
   const auto expect_refused = [&](const Code& code, const auto& spoil) {
