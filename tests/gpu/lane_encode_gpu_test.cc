@@ -19,51 +19,59 @@ namespace {
 
 class EncodeLaneGpuTest : public GroupLaneGpuTest {
  protected:
-  void ExpectManyEncodedAsOnCpu(const std::vector<ldpc::CodePtr>& codes) {
+  // Jobs that are alike, for both devices.
+  struct Jobs {
     std::vector<JobPtr> cpu;
     std::vector<JobPtr> gpu;
+  };
+
+  // One of `groups`, with random information.
+  void Add(const std::vector<EncodeGroup>& groups, std::mt19937* random, Jobs* jobs) {
+    int64_t bytes = 0;
+    for (const EncodeGroup& group : groups) bytes += group.count * group.info_bytes();
+    const std::string payload = Random(bytes, random);
+    jobs->cpu.push_back(MakeJob<EncodeJob>(groups, payload));
+    jobs->gpu.push_back(MakeJob<EncodeJob>(groups, payload));
+  }
+  // As one batch on either.
+  void ExpectSameReplies(Jobs jobs, int lane = 0) {
+    jobs.cpu = OnCpu(std::move(jobs.cpu));
+    jobs.gpu = OnGpu(std::move(jobs.gpu), lane);
+    for (size_t j = 0; j < jobs.cpu.size(); ++j) {
+      ASSERT_TRUE(jobs.cpu[j]->reply.span() == jobs.gpu[j]->reply.span()) << "job " << j;
+    }
+  }
+  EncodeGroup RandomGroup(const ldpc::CodePtr& code, int most) {
+    EncodeGroup group;
+    group.code = code;
+    group.count = 1 + random_() % most;
+    group.num_filler = random_() % 2 == 0 ? 0 : static_cast<int>(random_() % code->k());
+    group.output = static_cast<EncodeOutput>(random_() % 3);
+    return group;
+  }
+  void ExpectManyEncodedAsOnCpu(const std::vector<ldpc::CodePtr>& codes) {
+    Jobs jobs;
     int64_t num_blocks = 0;
     for (int j = 0; j < 6; ++j) {
       std::vector<EncodeGroup> groups;
-      int64_t bytes = 0;
       for (int g = 0; g < 12; ++g) {
-        EncodeGroup group;
-        group.code = codes[random_() % codes.size()];
-        group.count = 1 + random_() % 150;
-        group.num_filler = random_() % 2 == 0 ? 0 : static_cast<int>(random_() % group.code->k());
-        group.output = static_cast<EncodeOutput>(random_() % 3);
-        bytes += group.count * group.info_bytes();
-        num_blocks += group.count;
-        groups.push_back(group);
+        groups.push_back(RandomGroup(codes[random_() % codes.size()], 150));
+        num_blocks += groups.back().count;
       }
-      const std::string payload = Random(bytes);
-      cpu.push_back(MakeJob<EncodeJob>(groups, payload));
-      gpu.push_back(MakeJob<EncodeJob>(groups, payload));
+      Add(groups, &random_, &jobs);
     }
     ASSERT_GE(num_blocks, ldpc::kLeastTiledBlocks) << "so few are not put in another order";
-    cpu = OnCpu(std::move(cpu));
-    gpu = OnGpu(std::move(gpu));
-    for (size_t j = 0; j < cpu.size(); ++j) {
-      ASSERT_TRUE(cpu[j]->reply.span() == gpu[j]->reply.span()) << "job " << j;
-    }
+    ExpectSameReplies(std::move(jobs));
   }
   void ExpectEncodedAsOnCpu(const std::vector<EncodeGroup>& groups) {
     ExpectEncodedAsOnCpu(groups, 0, &random_);
   }
   void ExpectEncodedAsOnCpu(const std::vector<EncodeGroup>& groups, int lane,
                             std::mt19937* random) {
-    int64_t bytes = 0;
-    for (const EncodeGroup& group : groups) bytes += group.count * group.info_bytes();
-    const std::string payload = Random(bytes, random);
-    std::vector<JobPtr> cpu;
-    std::vector<JobPtr> gpu;
-    cpu.push_back(MakeJob<EncodeJob>(groups, payload));
-    gpu.push_back(MakeJob<EncodeJob>(groups, payload));
-    cpu = OnCpu(std::move(cpu));
-    gpu = OnGpu(std::move(gpu), lane);
-    ASSERT_TRUE(cpu[0]->reply.span() == gpu[0]->reply.span())
-        << groups[0].count << " of " << groups[0].code->name() << " and " << groups.size() - 1
-        << " more groups";
+    SCOPED_TRACE(groups[0].code->name());
+    Jobs jobs;
+    Add(groups, random, &jobs);
+    ExpectSameReplies(std::move(jobs), lane);
   }
 };
 
@@ -84,33 +92,20 @@ std::vector<EncodeGroup> MoreCodesThanStay() {
 
 TEST_F(EncodeLaneGpuTest, MixedEncodeJobsGiveWhatTheCpuGives) {
   for (int round = 0; round < 20; ++round) {
-    std::vector<JobPtr> cpu;
-    std::vector<JobPtr> gpu;
+    SCOPED_TRACE(round);
+    Jobs jobs;
     for (int j = 0; j < 5; ++j) {
       std::vector<EncodeGroup> groups;
-      int64_t bytes = 0;
       for (const ldpc::CodePtr& code : Codes()) {
-        EncodeGroup group;
-        group.code = code;
-        group.count = 1 + random_() % 5;
-        group.num_filler = random_() % 2 == 0 ? 0 : static_cast<int>(random_() % code->k());
-        group.output = static_cast<EncodeOutput>(random_() % 3);
-        bytes += group.count * group.info_bytes();
-        groups.push_back(group);
+        groups.push_back(RandomGroup(code, 5));
         if (j == 0) break;  // one job that needs no packing: Zc = 384, parity only
       }
       if (j == 0) groups[0].output = EncodeOutput::kParity;
-      const std::string payload = Random(bytes);
-      cpu.push_back(MakeJob<EncodeJob>(groups, payload));
-      gpu.push_back(MakeJob<EncodeJob>(groups, payload));
+      Add(groups, &random_, &jobs);
     }
-    std::shuffle(gpu.begin(), gpu.end(), std::mt19937(9));
-    std::shuffle(cpu.begin(), cpu.end(), std::mt19937(9));
-    cpu = OnCpu(std::move(cpu));
-    gpu = OnGpu(std::move(gpu), round % kNumLanes);
-    for (size_t j = 0; j < cpu.size(); ++j) {
-      ASSERT_TRUE(cpu[j]->reply.span() == gpu[j]->reply.span()) << "round " << round;
-    }
+    std::shuffle(jobs.gpu.begin(), jobs.gpu.end(), std::mt19937(9));
+    std::shuffle(jobs.cpu.begin(), jobs.cpu.end(), std::mt19937(9));
+    ExpectSameReplies(std::move(jobs), round % kNumLanes);
   }
 }
 
