@@ -9,9 +9,10 @@
 //
 // With one exception to the latter: where 8 channels or more have first stages of as many taps and
 // the same decimation, without interpolation, and samples are complex integers, a GPU computes
-// those stages exactly, in integers, if that is no less accurate (fixed_taps.h). A channel is then
-// the same among any others that make it so; alone, its last bits are others. The list of channels
-// and the format say which ones are, never the block: the pieces of a stream are alike.
+// those stages exactly, in integers, if that is no less accurate (fixed_taps.h; gpu_plan.h has the
+// other limits). A channel is then the same among any others that make it so; alone, its last bits
+// are others. The list of channels, the format and the scale say which ones are: the pieces of a
+// stream are alike.
 //
 // A first stage whose window has one frequency may be computed with taps that were turned
 // beforehand,

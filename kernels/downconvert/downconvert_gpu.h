@@ -34,7 +34,8 @@ absl::Status PrepareDownconvert();
 
 // Enqueues the conversion on `stream` and returns without waiting. InvalidArgument, with
 // nothing enqueued, when a size above is broken; Internal when CUDA refuses. Channels do not depend
-// on each other, nor an output on the block that it is computed in; whether a sample is not finite,
+// on each other, but for what downconvert.h says of many channels of integers, nor an output on the
+// block that it is computed in; whether a sample is not finite,
 // results[0] says. Takes a few kernel launches, whatever the number of channels. Allocates nothing.
 // Thread-safe for calls on different streams with different memory.
 absl::Status LaunchDownconvert(const DownconvertLaunch& launch, cudaStream_t stream);

@@ -61,9 +61,9 @@ TapWalk WalkOf(const Stage& stage);
 TapWalk FixedWalkOf(const Stage& stage);
 
 // With so many channels whose first stages have as many taps and the same decimation, and complex
-// integers for samples, those stages are computed exactly, as far as FixedTapsOf allows. Which
-// channels are, depends on the list of channels and on the format alone, never on the block: the
-// pieces of a stream are alike.
+// integers for samples, those stages are computed exactly, as far as FixedTapsOf, shared memory
+// (kMaxFixedBytes) and float32's range for gain times scale allow. Which channels are, depends on
+// the list of channels, the format and the scale alone: the pieces of a stream are alike.
 inline constexpr size_t kMinFixedChannels = 8;
 
 // Outputs of one stage for channels that have the same samples, the same walk and the same range:
@@ -307,7 +307,7 @@ class GpuPlan {
   void PlanChannel(const Channel& channel, const Column& column, const Block& block);
   void CountFirstStages(absl::Span<const Channel> channels);
   FixedTaps FixedTapsFor(const Stage& stage) const;
-  void MakeFixed(InputFormat format, Piece* piece) const;
+  void MakeFixed(Piece* piece) const;
   void NoteMoves(absl::Span<const Channel> channels);
   void SetAnchors(const Anchors& anchors);
   void PlanExactStage(const Channel& channel, const Piece& whole, const Block& block);

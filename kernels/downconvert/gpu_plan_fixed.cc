@@ -59,14 +59,12 @@ FixedTaps GpuPlan::FixedTapsFor(const Stage& stage) const {
   return FixedTapsOf(stage);
 }
 
-// Of turned taps, if its filter is to be computed exactly. Sums become float32 in units of a byte
-// of the samples and of 2^-exponent (product_fixed.cu), which the amplitude takes in, as a power
-// of 2.
-void GpuPlan::MakeFixed(InputFormat format, Piece* piece) const {
+// Of turned taps, if its filter is to be computed exactly. Sums become float32 in units of
+// 2^-exponent (product_fixed.cu), which the amplitude takes in.
+void GpuPlan::MakeFixed(Piece* piece) const {
   const FixedTaps& fixed = draft_->filter.fixed;
   if (!fixed.is_usable) return;
-  const float amplitude =
-      std::ldexp(piece->column.amplitude, 4 * BytesPerSample(format) - fixed.exponent);
+  const float amplitude = std::ldexp(piece->column.amplitude, -fixed.exponent);
   // Beyond, what it is multiplied by would round it once more.
   if (!(std::abs(amplitude) >= 0x1p-100F && std::abs(amplitude) <= 0x1p60F)) return;
   piece->samples = Samples::kComplexFixed;

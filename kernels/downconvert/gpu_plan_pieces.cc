@@ -118,7 +118,7 @@ void GpuPlan::AddTurned(const PhaseTrack::Segment& segment, Piece piece, const B
   piece.column.anchors = anchors.at;
   piece.column.first_anchor = anchors.first_anchor();
   piece.column.step = segment.frequency.word();
-  MakeFixed(block.format, &piece);
+  MakeFixed(&piece);
   draft_->pieces.push_back(piece);
 }
 

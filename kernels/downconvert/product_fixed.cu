@@ -5,8 +5,8 @@
 //   samples   of 16 bits x = lo + 256 hi, lo in [0, 255], hi in [-128, 127]; of 8 bits just hi
 //   sums      s0 = sum lo d0, s1 = sum lo d1 + hi d0, .., s4 = sum hi d3; below 2^31 for up to
 //             kMaxFixedTaps taps, with 4 products a tap, each at most 255 * 128
-//   output    s0 + 256 s1 + .. + 256^4 s4, times 2^-exponent: to float32 in three roundings, of
-//             integers that do not depend on the order of the sums
+//   output    s0 + 256 s1 + .. + 256^4 s4, times 2^-exponent: to float32 in two roundings, of
+//             integers that do not depend on the order of the sums, then the amplitude's
 //
 // A matrix product is that of a warp: 16 rows, I and Q of 8 channels, by 8 outputs, 32 bytes deep:
 // 16 taps. Its depth is the samples as they lie in memory, I and Q by turns:
@@ -191,17 +191,24 @@ __device__ __forceinline__ void LoadWindow(const ProductTask& task, const FixedS
   }
 }
 
-// The sum that `sums` stand for, in units of 256^(kWeights - 3), which the amplitude knows: what is
-// below falls away, what is above is below 2^31 (fixed_taps.cc).
+// The sum that `sums` stand for: its lowest bytes, which float32 holds exactly, and how often
+// 256^(kLow + 1) is in it, which is below 2^31 (fixed_taps.cc). So that nothing of a quiet signal's
+// is lost.
 template <bool kIsWide>
 __device__ __forceinline__ float ValueOf(const TileSums<kIsWide>& sums, uint32_t i) {
   constexpr int kLow = kWeights<kIsWide> - 3;
-  int low = sums[0][i];
+  int low = 0;
+  int carry = 0;
 #pragma unroll
-  for (int w = 1; w <= kLow; ++w) low = sums[w][i] + (low >> 8);
-  const auto high = static_cast<int>(static_cast<uint32_t>(sums[kLow + 2][i]) * 256U +
-                                     static_cast<uint32_t>(sums[kLow + 1][i]));
-  return fmaf(static_cast<float>(high), 256.0F, static_cast<float>(low));
+  for (int w = 0; w <= kLow; ++w) {
+    const int sum = sums[w][i] + carry;
+    low |= (sum & 0xff) << (8 * w);
+    carry = sum >> 8;
+  }
+  const auto high =
+      static_cast<int>(static_cast<uint32_t>(sums[kLow + 2][i]) * 256U +
+                       static_cast<uint32_t>(sums[kLow + 1][i]) + static_cast<uint32_t>(carry));
+  return fmaf(static_cast<float>(high), kIsWide ? 0x1p24F : 0x1p16F, static_cast<float>(low));
 }
 
 template <bool kIsWide, bool kIsLong>

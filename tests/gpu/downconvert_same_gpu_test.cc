@@ -33,15 +33,17 @@ TEST_F(DownconvertGpuTest, OutputsDoNotDependOnTheSmallestChunks) {
 
 // Many channels of integers: downconvert_fixed_gpu_test.cc.
 TEST_F(DownconvertGpuTest, AChannelIsTheSameAloneAndAmongOthersInAnyOrder) {
-  std::vector<Channel> channels = MixedChannels(40, 0, 5000, true);
-  const Recording recording = MakeRecording(InputFormat::kRealInt16, 0, 0, 5000);
-  auto together = ConvertOnGpu(channels, recording.block, recording.samples);
-  for (size_t c = 0; c < channels.size(); ++c) {
-    ExpectSame(ConvertOnGpu({channels[c]}, recording.block, recording.samples), {together[c]});
+  for (const InputFormat format : {InputFormat::kRealInt16, InputFormat::kFloat32}) {
+    std::vector<Channel> channels = MixedChannels(40, 0, 5000, true);
+    const Recording recording = MakeRecording(format, 0, 0, 5000);
+    auto together = ConvertOnGpu(channels, recording.block, recording.samples);
+    for (size_t c = 0; c < channels.size(); ++c) {
+      ExpectSame(ConvertOnGpu({channels[c]}, recording.block, recording.samples), {together[c]});
+    }
+    std::reverse(channels.begin(), channels.end());
+    std::reverse(together.begin(), together.end());
+    ExpectSame(ConvertOnGpu(channels, recording.block, recording.samples), together);
   }
-  std::reverse(channels.begin(), channels.end());
-  std::reverse(together.begin(), together.end());
-  ExpectSame(ConvertOnGpu(channels, recording.block, recording.samples), together);
 }
 
 // A stream's blocks by one plan that moves, some across the oscillators' anchors.

@@ -347,6 +347,19 @@ TEST(GpuPlanTest, WhatStagesAreExactDependsOnTheirShape) {
   }
 }
 
+// Gains by which float32 could not hold exponents of sums keep float32; the others are exact.
+TEST(GpuPlanTest, ChannelsOfExtremeGainsAreNotExact) {
+  std::vector<Channel> channels = Alike(12, Taps(64, 1, 8));
+  channels[3].gain = 1e-35F;
+  channels[5].gain = 1e30F;
+  channels[7].gain = 0.0F;
+  const std::vector<bool> are_fixed =
+      AreFixed(Stream(channels, InputFormat::kInt16, 100000, 4000).NewPlan(), channels.size());
+  for (size_t c = 0; c < channels.size(); ++c) {
+    EXPECT_EQ(are_fixed[c], c != 3 && c != 5 && c != 7) << c;
+  }
+}
+
 // Filters of one shape count together; those of others, and what is mixed for study, do not.
 TEST(GpuPlanTest, ChannelsOfOneShapeAreCountedWhateverTheirFilters) {
   std::vector<Channel> channels;
@@ -412,7 +425,7 @@ TEST(GpuPlanTest, ExactStagesTakeNoMoreMemoryThanOthers) {
     }
     const int64_t samples = 1 + static_cast<int64_t>(random() % 20000);
     const GpuPlan fixed = Stream(channels, InputFormat::kInt16, 300000, samples).NewPlan();
-    const GpuPlan other = Stream(channels, InputFormat::kFloat32, 300000, samples).NewPlan();
+    const GpuPlan other = Stream(channels, InputFormat::kRealInt16, 300000, samples).NewPlan();
     EXPECT_LE(fixed.workspace_bytes(), other.workspace_bytes());
     EXPECT_LE(fixed.layout().bytes, other.layout().bytes);
   }
