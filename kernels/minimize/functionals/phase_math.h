@@ -75,7 +75,7 @@ BASEBAND_HOST_DEVICE_INLINE double PhaseSteps(double turns) {
 
 // Of `steps` times n[i] steps, the product not rounded: `steps` of PhaseSteps, n[i] a whole number,
 // 0 .. 2^20. Sines and cosines are within 1.6 2^-53 of what is exact: half of 2^-53 for the table,
-// and for each of the two last additions. The same bits on all processors. The chains of kCount
+// and for each of the two last additions. The same bits on all processors, from the same table. The chains of kCount
 // samples overlap: alone each would wait for itself.
 template <int kCount>
 BASEBAND_HOST_DEVICE_INLINE void SinesAndCosines(const PhaseCoefficients& by,

@@ -17,9 +17,9 @@ constexpr int64_t kPieceOutputBytes = int64_t{1} << 20;
 constexpr int64_t kPieceScratchBytes = int64_t{8} << 20;
 constexpr double kGuessedOperationS = 1e-9;  // on one core
 // Of a batch in place: what a GPU does in some 100 us, so that who waits for it need not sleep, and
-// images that all threads read over the bus, a number or a few.
+// images that all threads read over the bus: a number or a few.
 constexpr double kMaxInPlaceOperations = 0.05 * minimize::kGpuOperationsPerPiece;
-constexpr int64_t kMaxInPlaceImageBytes = 256;
+constexpr int64_t kMaxInPlaceImageBytes = 64;
 
 // Which of the devices that may run the plan evaluates `piece`; null: any of all.
 Device* DeviceOf(const SearchPlan& plan, const minimize::Piece& piece) {
