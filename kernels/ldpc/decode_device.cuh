@@ -1,7 +1,8 @@
-// What the half-precision decoder kernels share beside their arithmetic (decode_half.cuh) and the
-// way of LLRs into a thread block (decode_staged.cuh): the way of bits and soft values out of it,
-// and when a code word is done. Device code. The narrow kernels have their own way
-// (decode_narrow_io.cuh) and share no more than a launch's and a code's measures.
+// What a launch and a code are to every kernel, and what the half-precision ones share beside their
+// arithmetic (decode_half.cuh) and the way of LLRs into a thread block (decode_staged.cuh): the way
+// of bits and soft values out of it, and when a code word is done. Device code. The narrow kernels
+// have their own way (decode_narrow_io.cuh) and share no more than a launch's and a code's
+// measures.
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_DEVICE_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_DEVICE_CUH_
 

@@ -11,7 +11,6 @@ using device::IntegerArithmetic;
 using device::SumProductArithmetic;
 
 constexpr int kTargetThreads = 256;
-constexpr int kMostSlots = 264;  // thread blocks of a launch that uses the workspace
 
 // Where the state of a code's words lies.
 struct Placement {

@@ -1,5 +1,6 @@
-// The decoder of everything the fast kernels do not take: sum-product but for the layered schedule
-// of NR codes, and codes whose state does not fit on the chip. Device code; simple first.
+// The decoder of everything the fast kernels do not take: sum-product where
+// decode_nr_sum_product.cuh does not serve, and codes whose state does not fit on the chip. Device
+// code; simple first.
 //
 // A thread block decodes `words` code words side by side, one thread for a row of the circulant of
 // each, then goes on to the next ones. Of each code word there are

@@ -37,7 +37,8 @@ struct DecodeBatch {
   uint8_t* bits = nullptr;              // written in whole 32-bit words
   int8_t* soft = nullptr;               // may be null if no block asks for it
   DecodeResult* results = nullptr;
-  // Scratch for codes whose messages do not fit on the chip; DecodeWorkspaceBytes() of it. May be
+  // Scratch for codes whose messages do not fit on the chip, and for sum-product of NR codes, of
+  // whatever size; DecodeWorkspaceBytes() of it. May be
   // null where that is 0. Not shared between launches that may run at the same time.
   void* workspace = nullptr;
   // About how many launches share the device, with this one: few blocks that find room beside them

@@ -23,18 +23,16 @@ struct DeviceLimits {
 // Of the current device. Cheap: no call waits for the device.
 absl::StatusOr<DeviceLimits> QueryDeviceLimits();
 
-// How many code words of `num_words`, or pairs of them, to put side by side into a thread block of
-// at most `max_threads`: as many as fit, but no more than leave every multiprocessor something to
-// do.
-inline int WordsPerBlock(int zc, int num_words, int max_threads, const DeviceLimits& limits) {
+// How many of `count` code words, or pairs of them, to put side by side into a thread block of at
+// most `max_threads`: as many as fit, but no more than leave every multiprocessor something to do.
+inline int SideBySide(int zc, int count, int max_threads, const DeviceLimits& limits) {
   const int fit = std::max(1, max_threads / zc);
-  const int share = (num_words + limits.multiprocessors - 1) / limits.multiprocessors;
+  const int share = (count + limits.multiprocessors - 1) / limits.multiprocessors;
   return std::clamp(share, 1, fit);
 }
-// The min-sum kernels but the narrow ones take code words in pairs.
-inline int PairsPerBlock(int zc, int num_pairs, int max_threads, const DeviceLimits& limits) {
-  return WordsPerBlock(zc, num_pairs, max_threads, limits);
-}
+
+// Thread blocks of a launch that uses the workspace, at most.
+inline constexpr int kMostSlots = 264;
 
 // The families of kernels. Launch...: the batch is valid and of that family. Prepare...: its part
 // of PrepareDecodeKernels.

@@ -91,7 +91,7 @@ absl::Status LaunchLayered(const DecodeBatch& batch, const Engine& engine, cudaS
   const Code& code = *batch.code;
   const bool flooding = Floods(batch.parameters);
   const int num_pairs = (batch.num_blocks + 1) / 2;
-  int pairs = PairsPerBlock(code.zc(), num_pairs, kTargetThreads, *limits);
+  int pairs = SideBySide(code.zc(), num_pairs, kTargetThreads, *limits);
   while (SharedBytes(code, flooding, pairs) > kSharedBytes) --pairs;
   device::LayeredParameters p = MakeParameters(batch, engine, pairs);
   return LaunchKernel(KernelFor(code.max_row_degree(), pairs > 1, flooding),

@@ -16,13 +16,13 @@
 //              messages, what is left    [words][384]; before them, the LLRs as they arrive
 //   registers  messages, kRegisterWords of each thread
 //
-// That is the layered schedule. Flooding is the same with two apps: all rows read the one that the
-// last iteration left, and put the difference that they make into the next, which becomes the app
-// when all have. That takes the room of half the totals: the extension columns' messages lie there,
-// made when their rows are.
+// That is the layered schedule. Flooding has two apps: all rows read the one that the last
+// iteration left, and add the difference that they make to `next`, which the first row that touches
+// a column begins, and which becomes the app when all are done. An extension column's message is
+// made with its row, and kept as two bytes in the place of the total's four:
 //
-//              next                      [26][384] words
-//              messages of extension columns   [rows - 4][384][2] bytes, in the place of totals
+//              next                            [26][384] words
+//              messages of extension columns   [rows - 4][384][2] bytes
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
 
@@ -390,10 +390,10 @@ class NrDecoder {
 
   const NrParameters& p_;
   uint32_t* app_;
-  uint16_t* channel_;  // this thread's own, kStride apart
-  uint32_t* totals_;   // likewise, or, of flooding:
-  uint16_t* extension_messages_;
-  uint32_t* messages_;  // likewise
+  uint16_t* channel_;             // this thread's own, kStride apart
+  uint32_t* totals_;              // likewise; not of flooding
+  uint16_t* extension_messages_;  // likewise; of flooding alone
+  uint32_t* messages_;            // likewise
   Progress progress_;
   uint32_t minus_zc4_;
   uint32_t pair_;

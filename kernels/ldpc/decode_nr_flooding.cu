@@ -24,9 +24,6 @@ absl::Status LaunchWimax12Flooding(const DecodeBatch& batch, const Engine& engin
   return LaunchNrPlain<NrKind::kFlooding, Wimax>(batch, engine, stream);
 }
 
-absl::Status PrepareNrFlooding() {
-  BASEBAND_RETURN_IF_ERROR((PrepareNrPlain<NrKind::kFlooding, Nr1, Nr2>()));
-  return PrepareNrPlain<NrKind::kFlooding, Wimax>();
-}
+absl::Status PrepareNrFlooding() { return PrepareNrPlain<NrKind::kFlooding, Nr1, Nr2, Wimax>(); }
 
 }  // namespace baseband::ldpc

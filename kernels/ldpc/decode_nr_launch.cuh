@@ -78,7 +78,7 @@ struct NrVariant {
                              cudaStream_t stream) {
     const int zc = batch.code->zc();
     const int num_pairs = (batch.num_blocks + 1) / 2;
-    const int pairs = PairsPerBlock(zc, num_pairs, Graph::kMaxZc, limits);
+    const int pairs = SideBySide(zc, num_pairs, Graph::kMaxZc, limits);
     device::NrParameters p = MakeNrParameters<Graph>(batch, engine, pairs);
     p.io.crc_powers = crc_powers;
     return LaunchKernel(pairs > 1 ? Kernel<true, kKind>() : Kernel<false, kKind>(),

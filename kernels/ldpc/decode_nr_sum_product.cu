@@ -7,8 +7,6 @@
 namespace baseband::ldpc {
 namespace {
 
-constexpr int kMostSlots = 264;  // thread blocks of a launch that uses the workspace
-
 // kBlocks thread blocks share a multiprocessor.
 template <class Graph, int kRegisterEdges, int kSharedEdges, int kBlocks>
 struct Variant {
@@ -24,10 +22,11 @@ struct Variant {
     const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
     if (!limits.ok()) return limits.status();
     const Code& code = *batch.code;
-    const int words = WordsPerBlock(code.zc(), batch.num_blocks, Graph::kMaxZc, *limits);
+    const int words = SideBySide(code.zc(), batch.num_blocks, Graph::kMaxZc, *limits);
     device::NrSumProductParameters p{};
     p.io = MakeIo(batch);
-    p.shape = MakeShape(batch, Engine{}, words);
+    p.shape = MakeShape(batch, Engine{}, 1);
+    p.words = static_cast<uint32_t>(words);
     p.llr_scale = batch.parameters.llr_scale;
     p.workspace = static_cast<float*>(batch.workspace);
     p.minus_zc4 = 0 - 4 * p.shape.zc;

@@ -25,7 +25,8 @@ namespace baseband::ldpc::device {
 
 struct NrSumProductParameters {
   DecodeIo io;
-  DecodeShape shape;  // `pairs`: code words side by side
+  DecodeShape shape;  // `pairs` is not used
+  uint32_t words;     // code words side by side
   float llr_scale;
   float* workspace;  // kWorkspaceWords a thread block
   uint32_t minus_zc4;
@@ -45,29 +46,31 @@ struct MessagePlaces {
   static constexpr int kCoreEdges = CoreEdges();
   static constexpr int kRegisters = std::min(kRegisterEdges, kCoreEdges);
   static constexpr int kShareds = std::min(kSharedEdges, kCoreEdges - kRegisters);
-  static constexpr int kOthers = kCoreEdges - kRegisters - kShareds;
+  static constexpr int kInWorkspace = kCoreEdges - kRegisters - kShareds;
 
-  // How many of the first n of all core edges lie elsewhere, and how many of those in shared
+  // How many of the first n of all core edges lie in the workspace, and how many of those in shared
   // memory.
-  static constexpr int OthersBefore(int n) { return n * kOthers / kCoreEdges; }
+  static constexpr int InWorkspaceBefore(int n) { return n * kInWorkspace / kCoreEdges; }
   static constexpr int SharedsBefore(int n) {
-    return kCoreEdges == kOthers ? 0 : (n - OthersBefore(n)) * kShareds / (kCoreEdges - kOthers);
+    return kCoreEdges == kInWorkspace
+               ? 0
+               : (n - InWorkspaceBefore(n)) * kShareds / (kCoreEdges - kInWorkspace);
   }
   static constexpr int CoreIndex(int edge) {
     int count = 0;
     for (int e = 0; e < edge; ++e) count += Graph::kColumn[e] < Graph::kCoreColumns ? 1 : 0;
     return count;
   }
-  enum Memory { kRegister, kShared, kOther };
+  enum Memory { kRegister, kShared, kWorkspace };
   template <int kEdge>
   struct Of {
     static constexpr int kN = CoreIndex(kEdge);
-    static constexpr bool kIsOther = OthersBefore(kN + 1) > OthersBefore(kN);
-    static constexpr bool kIsShared = !kIsOther && SharedsBefore(kN + 1) > SharedsBefore(kN);
-    static constexpr Memory kMemory = kIsOther ? kOther : kIsShared ? kShared : kRegister;
-    static constexpr int kIndex = kIsOther    ? OthersBefore(kN)
-                                  : kIsShared ? SharedsBefore(kN)
-                                              : kN - OthersBefore(kN) - SharedsBefore(kN);
+    static constexpr bool kIsInWorkspace = InWorkspaceBefore(kN + 1) > InWorkspaceBefore(kN);
+    static constexpr bool kIsShared = !kIsInWorkspace && SharedsBefore(kN + 1) > SharedsBefore(kN);
+    static constexpr Memory kMemory = kIsInWorkspace ? kWorkspace : kIsShared ? kShared : kRegister;
+    static constexpr int kIndex = kIsInWorkspace ? InWorkspaceBefore(kN)
+                                  : kIsShared    ? SharedsBefore(kN)
+                                                 : kN - InWorkspaceBefore(kN) - SharedsBefore(kN);
   };
 };
 
@@ -87,7 +90,7 @@ class NrSumProductDecoder {
   static constexpr int SharedBytes(int words) {
     return 4 * kProgressBegin + static_cast<int>(WordProgress::Bytes(static_cast<uint32_t>(words)));
   }
-  static constexpr int kWorkspaceWords = (Places::kOthers + kExtensions) * kStride;
+  static constexpr int kWorkspaceWords = (Places::kInWorkspace + kExtensions) * kStride;
 
   __device__ __forceinline__ NrSumProductDecoder(const NrSumProductParameters& p, float* shared)
       : p_(p),
@@ -99,16 +102,15 @@ class NrSumProductDecoder {
         odds_(shared + kOddsBegin),
         messages_(shared + kMessagesBegin + threadIdx.x),
         channel_(reinterpret_cast<int8_t*>(shared + kChannelBegin) + threadIdx.x),
-        others_(p.workspace + size_t{blockIdx.x} * kWorkspaceWords + threadIdx.x),
-        progress_(reinterpret_cast<uint32_t*>(shared + kProgressBegin), p.shape.pairs, word_,
-                  row_) {}
+        workspace_(p.workspace + size_t{blockIdx.x} * kWorkspaceWords + threadIdx.x),
+        progress_(reinterpret_cast<uint32_t*>(shared + kProgressBegin), p.words, word_, row_) {}
 
   __device__ __forceinline__ void Run() {
     for (uint32_t i = threadIdx.x; i < 256; i += blockDim.x) {
       odds_[i] = ToOdds(ToUnits(static_cast<float>(i) - 128.0f, p_.llr_scale));
     }
-    for (uint32_t first = blockIdx.x * p_.shape.pairs; first < p_.io.num_blocks;
-         first += gridDim.x * p_.shape.pairs) {
+    for (uint32_t first = blockIdx.x * p_.words; first < p_.io.num_blocks;
+         first += gridDim.x * p_.words) {
       __syncthreads();
       Decode(first + word_);
     }
@@ -147,7 +149,7 @@ class NrSumProductDecoder {
 #pragma unroll 4
     for (int i = 0; i < Places::kShareds; ++i) messages_[i * kStride] = 0.0f;
 #pragma unroll 4
-    for (int i = 0; i < Places::kOthers; ++i) others_[i * kStride] = 0.0f;
+    for (int i = 0; i < Places::kInWorkspace; ++i) workspace_[i * kStride] = 0.0f;
     progress_.Begin(exists);
     __syncthreads();
     for (uint32_t iteration = 1;; ++iteration) {
@@ -182,7 +184,7 @@ class NrSumProductDecoder {
     } else if constexpr (Place::kMemory == Places::kShared) {
       return messages_[Place::kIndex * kStride];
     } else {
-      return others_[Place::kIndex * kStride];
+      return workspace_[Place::kIndex * kStride];
     }
   }
 
@@ -255,7 +257,7 @@ class NrSumProductDecoder {
         App(g.address[kEdge + e], L::template kColumn<kBegin + e>) = q[e] + r;
       });
       if constexpr (kIsExtended) {
-        others_[(Places::kOthers + kRow - Graph::kDenseRows) * kStride] =
+        workspace_[(Places::kInWorkspace + kRow - Graph::kDenseRows) * kStride] =
             WithSign(forward.Magnitude(), core_signs);
       }
     });
@@ -279,7 +281,7 @@ class NrSumProductDecoder {
 
   __device__ __forceinline__ float ExtensionApp(uint32_t extension) const {
     return ToUnits(channel_[extension * kStride], p_.llr_scale) +
-           others_[(Places::kOthers + extension) * kStride];
+           workspace_[(Places::kInWorkspace + extension) * kStride];
   }
 
   // Whether a check of this thread's does not hold.
@@ -314,10 +316,10 @@ class NrSumProductDecoder {
   uint32_t row4_;
   uint32_t base4_;
   float* app_;
-  float* odds_;      // of every byte + 128
-  float* messages_;  // this thread's own, kStride apart
-  int8_t* channel_;  // likewise
-  float* others_;    // likewise
+  float* odds_;       // of every byte + 128
+  float* messages_;   // this thread's own, kStride apart
+  int8_t* channel_;   // likewise
+  float* workspace_;  // likewise
   WordProgress progress_;
   float registers_[Places::kRegisters];
 };

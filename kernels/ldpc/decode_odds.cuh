@@ -3,8 +3,8 @@
 // LLRs are in units of ln 2, so that the hardware's powers and logarithms of 2 serve. With
 // x = 2^-|q|, tanh of half the LLR is (1 - x) / (1 + x), and two bits' check node is
 // x = (x1 + x2) / (1 + x1 x2). Numerator and denominator are carried apart, so that a message costs
-// no division; both stay below 2^32. Either approximation has an error below 2^-21 of its result,
-// as far as it is used here.
+// no division; both stay below 2^32. A power is off by at most 2^-21 of itself, a logarithm by
+// 2^-22 or by 2^-21 of itself, whichever is more.
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_ODDS_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_ODDS_CUH_
 
@@ -22,9 +22,10 @@ struct Odds {
   float numerator = 0.0f;
   float denominator = 1.0f;
 
+  // Rounded alike where `other` knows nothing, its parts equal: then so are those of the result.
   __device__ __forceinline__ Odds And(const Odds& other) const {
-    return {numerator * other.denominator + denominator * other.numerator,
-            denominator * other.denominator + numerator * other.numerator};
+    return {__fmaf_rn(numerator, other.denominator, denominator * other.numerator),
+            __fmaf_rn(numerator, other.numerator, denominator * other.denominator)};
   }
   // The same with odds of denominator 1.
   __device__ __forceinline__ Odds And(float x) const {

@@ -45,8 +45,8 @@ class DecodePlan {
   bool IsFor(const Code& code) const;
 
   // Where the runs of edges() start for every group of `group_rows` rows of their circulants, in
-  // the order in which an iteration visits them: [rows][groups][shared_count]. Kept for one number
-  // of rows at a time; valid until the next call.
+  // the order in which a layered iteration visits them: [rows][groups][shared_count]. Kept for one
+  // number of rows at a time; valid until the next call. May allocate, as Assign does.
   const uint16_t* Runs(size_t group_rows);
 
   int zc() const { return zc_; }

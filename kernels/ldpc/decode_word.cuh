@@ -18,7 +18,8 @@ class WordProgress {
     return (8 * words + 15) / 16 * 16;
   }
 
-  // Before the first Settle, and a barrier. `exists`: there is such a code word.
+  // All threads call it; a barrier has to come between it and Settle. `exists`: there is such a
+  // code word.
   __device__ __forceinline__ void Begin(bool exists) const {
     if (row_ != 0) return;
     *state_ = exists ? kRunning : kWritten;

@@ -24,7 +24,7 @@ using ::baseband::testing::DecodeOfZeros;
 using ::baseband::testing::NrCode;
 using ::baseband::testing::ServerProcess;
 
-// As much work for a byte as Decode has: flooding, and all iterations.
+// As much work for a byte as an algorithm has: flooding, and all iterations. Sum-product has most.
 v1::DecodeRequest Work(v1::DecodeAlgorithm algorithm, int iterations) {
   v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), 32);
   v1::DecodeGroup& group = *request.mutable_groups(0);

@@ -63,14 +63,17 @@ struct Bench {
   int in_flight() const { return gpu ? 64 : 16; }  // fills the device
 
   // The same time each time, some milliseconds of a core, and as few bytes as Decode lets that be:
-  // at ten times the capacity the client must not be what is slow. A GPU decodes by flooding, its
-  // slowest way.
+  // at ten times the capacity the client must not be what is slow. A GPU decodes by sum-product
+  // under flooding, its slowest way.
   v1::DecodeRequest Work(int blocks) const {
     v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), blocks);
     v1::DecodeGroup& group = *request.mutable_groups(0);
     group.set_max_iterations(100);
     group.set_fixed_iterations(true);
-    if (gpu) group.set_schedule(v1::DECODE_SCHEDULE_FLOODING);
+    if (gpu) {
+      group.set_algorithm(v1::DECODE_ALGORITHM_SUM_PRODUCT);
+      group.set_schedule(v1::DECODE_SCHEDULE_FLOODING);
+    }
     return request;
   }
   load::LoadSpec Load(const ServerProcess& server, Pace::Kind kind, int connections = 1) const {

@@ -69,8 +69,10 @@ TEST_F(LdpcDecodeFullGpuTest, AsManyPairsAsFitEqualTheCpu) {
       for (const int rows : {4, 5, 8, 9, 12, 13, 0}) {
         const CodePtr code = *NrCode(base_graph, zc, rows);
         const bool soft = random.Below(4) == 0;
-        ExpectManyEqualToCpu(*code, Iterations(3, random.Below(2) == 0), FullCount(*code, 384),
-                             first_byte++ % 19, soft, random);
+        DecodeParameters parameters = Iterations(3, random.Below(2) == 0);
+        parameters.schedule = random.Below(2) == 0 ? Schedule::kLayered : Schedule::kFlooding;
+        ExpectManyEqualToCpu(*code, parameters, FullCount(*code, 384), first_byte++ % 19, soft,
+                             random);
       }
     }
   }
@@ -81,8 +83,9 @@ TEST_F(LdpcDecodeFullGpuTest, AsManyPairsOfTheIeeeAsFitEqualTheCpu) {
   for (const CodePtr& code : {*WimaxCode("1/2", 576), *WimaxCode("1/2", 1056),
                               *WimaxCode("5/6", 576), *WifiCode("1/2", 648)}) {
     for (size_t first_byte = 0; first_byte < 17; first_byte += 3) {
-      ExpectManyEqualToCpu(*code, Iterations(4, true), FullCount(*code, 384), first_byte, false,
-                           random);
+      DecodeParameters parameters = Iterations(4, true);
+      parameters.schedule = first_byte % 2 == 0 ? Schedule::kLayered : Schedule::kFlooding;
+      ExpectManyEqualToCpu(*code, parameters, FullCount(*code, 384), first_byte, false, random);
     }
   }
 }
@@ -133,7 +136,11 @@ TEST_F(LdpcDecodeFullGpuTest, CodesOfAClientThatLookLikeTheIeeesEqualTheCpu) {
     }
     const auto code = Code::Create(matrix, Family::kCustom, "custom zc=" + std::to_string(zc));
     ASSERT_THAT(code, IsOk());
-    ExpectManyEqualToCpu(**code, Iterations(4, true), FullCount(**code, 96), 1, false, random);
+    for (const Schedule schedule : {Schedule::kLayered, Schedule::kFlooding}) {
+      DecodeParameters parameters = Iterations(4, true);
+      parameters.schedule = schedule;
+      ExpectManyEqualToCpu(**code, parameters, FullCount(**code, 96), 1, false, random);
+    }
   }
 }
 
