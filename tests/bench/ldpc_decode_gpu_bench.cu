@@ -44,7 +44,8 @@ template <typename T>
 cuda::DeviceBuffer<T> ToDevice(const std::vector<T>& host, size_t slack = 0) {
   auto buffer = Value(cuda::CreateDeviceBuffer<T>(host.size() + slack));
   Check(cudaMemcpy(buffer.data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice) ==
-            cudaSuccess,
+                cudaSuccess &&
+            cudaDeviceSynchronize() == cudaSuccess,
         "copy to the device");
   return buffer;
 }

@@ -200,6 +200,7 @@ TEST_F(LdpcEncodeGpuTest, AKernelThatStaysEncodesWhatIsThereNow) {
       ASSERT_EQ(cudaMemcpy(tables.data(), layout.tables.data(), layout.tables.size() * 4,
                            cudaMemcpyHostToDevice),
                 cudaSuccess);
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     }
     std::copy(layout.info.begin(), layout.info.end(), info->data());
     std::fill_n(parity->data(), layout.parity_bytes, kGuard);

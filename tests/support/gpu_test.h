@@ -43,6 +43,8 @@ cuda::DeviceBuffer<T> ToDevice(const std::vector<T>& host, size_t slack = 0) {
   EXPECT_EQ(
       cudaMemcpy(buffer->data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice),
       cudaSuccess);
+  // A copy of pageable memory may still be on its way then, and no other stream waits for it.
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   return *std::move(buffer);
 }
 

@@ -34,9 +34,12 @@ class GpuSearch {
     std::vector<uint8_t> image(static_cast<size_t>(ImageBytes(*search.problem_)));
     WriteImage(*search.problem_, image.data());
     BASEBAND_ASSIGN_OR_RETURN(search.image_, cuda::CreateDeviceBuffer<uint8_t>(image.size() + 16));
-    BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
-        cudaMemcpy(search.image_.data(), image.data(), image.size(), cudaMemcpyHostToDevice),
-        "cudaMemcpy"));
+    BASEBAND_RETURN_IF_ERROR(
+        cuda::ToStatus(cudaMemcpyAsync(search.image_.data(), image.data(), image.size(),
+                                       cudaMemcpyHostToDevice, search.stream_.get()),
+                       "cudaMemcpyAsync"));
+    BASEBAND_RETURN_IF_ERROR(
+        cuda::ToStatus(cudaStreamSynchronize(search.stream_.get()), "cudaStreamSynchronize"));
     BASEBAND_ASSIGN_OR_RETURN(search.scratch_, cuda::CreateDeviceBuffer<uint8_t>(
                                                    static_cast<size_t>(limits.scratch_bytes) + 16));
     BASEBAND_ASSIGN_OR_RETURN(search.output_, cuda::CreateDeviceBuffer<uint8_t>(
