@@ -48,8 +48,8 @@ struct MessagePlaces {
   static constexpr int kShareds = std::min(kSharedEdges, kCoreEdges - kRegisters);
   static constexpr int kInWorkspace = kCoreEdges - kRegisters - kShareds;
 
-  // How many of the first n of all core edges lie in the workspace, and how many of those in shared
-  // memory.
+  // How many of the first n of all core edges lie in the workspace, and how many of the others in
+  // shared memory.
   static constexpr int InWorkspaceBefore(int n) { return n * kInWorkspace / kCoreEdges; }
   static constexpr int SharedsBefore(int n) {
     return kCoreEdges == kInWorkspace

@@ -15,8 +15,22 @@
 namespace baseband::server {
 namespace {
 
+class MinimizeLaneGpuTest : public LaneGpuTest {
+ protected:
+  // With its program for the device, and its image.
+  std::shared_ptr<SearchPlan> MakePlan(const minimize::Settings& settings) {
+    Device* const devices[] = {device_.get()};
+    auto plan = std::make_shared<SearchPlan>();
+    plan->problem = *minimize::Problem::Create(settings);
+    EXPECT_THAT(MakePrograms(devices, plan.get()), IsOk());
+    plan->image = *pool_->Lease(SearchImageBytes(*plan->problem, devices));
+    WriteSearchImage(*plan->problem, plan->image.data());
+    return plan;
+  }
+};
+
 // Pieces of three searches, several of each, in one batch.
-TEST_F(LaneGpuTest, PiecesOfMixedSearchesGiveWhatTheCpuGives) {
+TEST_F(MinimizeLaneGpuTest, PiecesOfMixedSearchesGiveWhatTheCpuGives) {
   using namespace minimize;  // NOLINT
   Names names;
   names.variables = {"x", "y"};
@@ -38,13 +52,9 @@ TEST_F(LaneGpuTest, PiecesOfMixedSearchesGiveWhatTheCpuGives) {
     const Axis axes[] = {{-2.0, 0.01, 1000}, {0.0, 0.1, 60}};
     const Axis frequencies[] = {{0.0, 1e-5, 40000}};
     settings.grid = functional == functionals[2] ? *Grid::Create(frequencies) : *Grid::Create(axes);
-    auto plan = std::make_shared<SearchPlan>();
-    plan->problem = *Problem::Create(settings);
-    EXPECT_THAT(MakePrograms(devices, plan.get()), IsOk());
+    std::shared_ptr<SearchPlan> plan = MakePlan(settings);
     EXPECT_TRUE(FindPrograms(devices, plan.get()));
     EXPECT_EQ(plan->programs.size(), 1U);
-    plan->image = *pool_->Lease(SearchImageBytes(*plan->problem, devices));
-    WriteSearchImage(*plan->problem, plan->image.data());
     plans.push_back(std::move(plan));
   }
   const auto make = [&] {
@@ -81,10 +91,9 @@ TEST_F(LaneGpuTest, PiecesOfMixedSearchesGiveWhatTheCpuGives) {
 }
 
 // Two small searches, one with numbers and an array of its own, in one batch.
-TEST_F(LaneGpuTest, SmallPiecesAreReadAndAnsweredWhereTheyLie) {
+TEST_F(MinimizeLaneGpuTest, SmallPiecesAreReadAndAnsweredWhereTheyLie) {
   using namespace minimize;  // NOLINT
   device_->set_healthy(true);
-  Device* const devices[] = {device_.get()};
   Names names;
   names.variables = {"x"};
   names.scalars = {"b"};
@@ -96,12 +105,7 @@ TEST_F(LaneGpuTest, SmallPiecesAreReadAndAnsweredWhereTheyLie) {
     settings.grid = *Grid::Create(axes);
     settings.profile_axis = profile_bins > 0 ? 0 : -1;
     settings.profile_bins = profile_bins;
-    auto plan = std::make_shared<SearchPlan>();
-    plan->problem = *Problem::Create(settings);
-    EXPECT_THAT(MakePrograms(devices, plan.get()), IsOk());
-    plan->image = *pool_->Lease(SearchImageBytes(*plan->problem, devices));
-    WriteSearchImage(*plan->problem, plan->image.data());
-    return plan;
+    return MakePlan(settings);
   };
   const auto make = [&](const std::vector<SearchPlanPtr>& plans, int64_t points) {
     std::vector<JobPtr> jobs;
@@ -144,7 +148,7 @@ TEST_F(LaneGpuTest, SmallPiecesAreReadAndAnsweredWhereTheyLie) {
 }
 
 // More expressions than the cache of programs has room for come after a search's own.
-TEST_F(LaneGpuTest, ASearchKeepsItsProgramWhateverIsCompiledMeanwhile) {
+TEST_F(MinimizeLaneGpuTest, ASearchKeepsItsProgramWhateverIsCompiledMeanwhile) {
   using namespace minimize;  // NOLINT
   constexpr int kMorePrograms = 256;
   device_->set_healthy(true);
@@ -156,12 +160,7 @@ TEST_F(LaneGpuTest, ASearchKeepsItsProgramWhateverIsCompiledMeanwhile) {
     settings.functional = *ExpressionFunctional::Create(*Expression::Parse(text, names), {}, {});
     const Axis axes[] = {{-2.0, 0.01, 1000}};
     settings.grid = *Grid::Create(axes);
-    auto plan = std::make_shared<SearchPlan>();
-    plan->problem = *Problem::Create(settings);
-    EXPECT_THAT(MakePrograms(devices, plan.get()), IsOk());
-    plan->image = *pool_->Lease(SearchImageBytes(*plan->problem, devices));
-    WriteSearchImage(*plan->problem, plan->image.data());
-    return plan;
+    return MakePlan(settings);
   };
   const std::shared_ptr<SearchPlan> plan = make_plan("(x - 1)^2");
   for (int i = 0; i < kMorePrograms; ++i) (void)make_plan("x + " + std::to_string(i) + ".5");
