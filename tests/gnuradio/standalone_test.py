@@ -46,6 +46,7 @@ class StandaloneTest(unittest.TestCase):
             further = os.environ.get("BASEBAND_PREFIX_PATH", "")
             environment = {**os.environ, "CMAKE_PREFIX_PATH": f"{prefix}:{further}", "CMAKE_GENERATOR": "Ninja"}
             run(["cmake", "-S", PROJECT / "client/gnuradio", "-B", top / "build", "-DCMAKE_BUILD_TYPE=Debug",
+                 "-DCMAKE_UNITY_BUILD=ON",  # GNU Radio's headers take the compiler longer than the blocks
                  f"-DCMAKE_INSTALL_PREFIX={prefix}"], env=environment)
             run(["cmake", "--build", top / "build"], env=environment)
             run(["cmake", "--install", top / "build"])
