@@ -190,6 +190,7 @@ int Main(int argc, char** argv) {
   for (const Step& step : StepsOf(/*gpu=*/true, /*quick=*/false)) programs.insert(step.program);
   app.add_option("--only", flags.only, "of the benches these, PROGRAM,..")
       ->delimiter(',')
+      ->allow_extra_args(false)  // what follows is FOLDER
       ->type_name("PROGRAM")
       ->check(CLI::IsMember(programs).description(""));
   app.add_option("--turns", flags.turns,

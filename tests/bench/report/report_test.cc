@@ -151,6 +151,8 @@ TEST_F(ReportTest, FlagsThatCannotBeFollowedAreRefusedBeforeAnythingIsMeasured) 
   EXPECT_THAT(output, HasSubstr("--turns excludes --from"));
   EXPECT_EQ(ExitCode({folder_, "--device=cpu", "--only=limits_gpu_bench"}, &output), 2);
   EXPECT_THAT(output, HasSubstr("--only=limits_gpu_bench needs a GPU: --device=cpu"));
+  EXPECT_EQ(ExitCode({"--device=cpu", "--only=nr_bench,limits_gpu_bench", folder_}, &output), 2);
+  EXPECT_THAT(output, HasSubstr("--only=limits_gpu_bench needs a GPU: --device=cpu"));
   EXPECT_FALSE(std::filesystem::exists(folder_));
 }
 
