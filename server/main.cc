@@ -298,6 +298,15 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   return absl::OkStatus();
 }
 
+// On `config.cpus`, if it names some. To be called before there are threads.
+absl::Status RunOnItsCores(const Config& config) {
+  if (config.cpus.empty()) return absl::OkStatus();
+  const absl::Status status = RunOn(config.cpus);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("cpus ", FormatCpuList(config.cpus), ": ", status.message()));
+}
+
 }  // namespace
 }  // namespace baseband::server
 
@@ -324,20 +333,15 @@ int main(int argc, char** argv) {
   }
   std::fputs(command->output.c_str(), stdout);
   if (command->action == Command::Action::kPrint) return 0;
-  if (command->action == Command::Action::kCheck) {
-    const absl::Status status = CheckSecurityFiles(command->config);
-    if (status.ok()) return 0;
+  const bool only_checks = command->action == Command::Action::kCheck;
+  absl::Status possible = RunOnItsCores(command->config);
+  if (possible.ok() && only_checks) possible = CheckSecurityFiles(command->config);
+  if (!possible.ok()) {
     std::fflush(stdout);  // what is wrong is read last
-    std::fprintf(stderr, "basebandd: %s\n", std::string(status.message()).c_str());
+    std::fprintf(stderr, "basebandd: %s\n", std::string(possible.message()).c_str());
     return kExitConfiguration;
   }
-  if (const std::set<int>& cpus = command->config.cpus; !cpus.empty()) {
-    if (const absl::Status status = RunOn(cpus); !status.ok()) {  // before there are threads
-      std::fprintf(stderr, "basebandd: cpus %s: %s\n", FormatCpuList(cpus).c_str(),
-                   std::string(status.message()).c_str());
-      return kExitConfiguration;
-    }
-  }
+  if (only_checks) return 0;
   SetUpLogging(command->config);
   RouteGrpcLog();
   if (const absl::Status status = Serve(*command, signals); !status.ok()) {

@@ -131,7 +131,7 @@ absl::StatusOr<Flags> ReadFlags(int argc, const char* const* argv) {
   app.add_flag(
       "--check-config", flags.check_config,
       "Print the configuration these flags, environment and file amount to, and exit: with 1\n"
-      "if they, or the files of certificates and tokens that they name, are wrong");
+      "if they are wrong, or files of certificates and tokens or cores that they name");
   CLI::Option* const config =
       app.add_option("--config", flags.config_file, "A file of settings: INI or TOML");
   config->type_name("FILE");

@@ -120,7 +120,7 @@ struct Command {
   enum class Action {
     kServe,
     kPrint,  // --help, --version: print `output` and exit with 0
-    kCheck,  // --check-config: the same if the files that `config` names serve
+    kCheck,  // --check-config: the same if the cores and files that `config` names serve
   };
   Action action = Action::kServe;
   Config config;

@@ -243,6 +243,10 @@ TEST(CommandLineTest, CheckConfigAndHelpPrintAndEnd) {
   ChildProcess check(ProgramPath("basebandd"), {"--check-config", "--lanes=3"});
   EXPECT_EQ(check.Wait(absl::Seconds(120)), 0);
   EXPECT_THAT(check.Output(), HasSubstr("lanes = 3"));
+  ChildProcess elsewhere(ProgramPath("basebandd"), {"--check-config", "--cpus=8191"});
+  EXPECT_EQ(elsewhere.Wait(absl::Seconds(120)), 1);
+  EXPECT_THAT(elsewhere.Output(), HasSubstr("cpus = \"8191\""));
+  EXPECT_THAT(elsewhere.Output(), HasSubstr("cpus 8191: this process may not use 8191, only "));
   ChildProcess help(ProgramPath("basebandd"), {"--help"});
   EXPECT_EQ(help.Wait(absl::Seconds(120)), 0);
   EXPECT_THAT(help.Output(), HasSubstr("--device=auto|cpu|cuda[:i,j]"));
