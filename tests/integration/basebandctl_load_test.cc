@@ -426,6 +426,7 @@ TEST_F(BasebandctlLoadTest, TheKneeIsFoundWithinItsBounds) {
 TEST_F(BasebandctlLoadTest, AsManyCellsAreFoundAsHaveTheirShareOfSlotsInTime) {
   const Outcome outcome = Load({"decode", "--blocks=64", "--find-cells", "--cells=8", "--slot=50ms",
                                 "--cell-deadlines", "2", "10", "--in-time=90", "--json"});
+  EXPECT_THAT(outcome.output, HasSubstr(R"("tried":"8 cells, 2 slots"})")) << "told while it looks";
   const nlohmann::json report = Report(outcome);
   EXPECT_EQ(report["in_time"], 0.9);
   EXPECT_EQ(report["least_slots"], 10);

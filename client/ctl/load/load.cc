@@ -48,6 +48,12 @@ class Progress {
       return !guard_.interrupted();
     };
   }
+  // How the search for cells goes on; the line on a terminal has the number that is tried.
+  void TellTry(const std::string& what, bool carried) const {
+    if (terminal_) return;
+    const nlohmann::json line = {{"tried", what}, {"carried", carried}};
+    absl::FPrintF(stderr, "%s\n", line.dump());
+  }
   void set_prefix(const std::string& prefix) { prefix_ = prefix; }
   bool interrupted() const { return guard_.interrupted(); }
 
@@ -96,7 +102,8 @@ class LoadCommand final : public Command {
         " covered_s (since its begin, and what the object covers, seconds), due, good, late, "
         "expired, refused, wrong,"
         " skipped (calls), blocks (count, failed, bler; null where none is decoded), p50_s, p99_s"
-        " (seconds, or null).");
+        " (seconds, or null). With --find-cells there is one with tried and carried after each"
+        " number of cells.");
     AddLoadFlags(app_, &load_);
     app_->footer(
         "Examples:\n"
@@ -300,11 +307,14 @@ class LoadCommand final : public Command {
     report.criterion = *plan.cells;
     const auto run = [&](const load::LoadSpec& spec, const std::string& what,
                          const load::OnLoadProgress& go_on) -> absl::StatusOr<load::LoadResult> {
-      progress->set_prefix(what);
+      progress->set_prefix(what + ": ");
       const load::OnLoadProgress show = progress->OnProgress();
       absl::StatusOr<load::LoadResult> result = load::RunLoad(
           spec, *workloads, [&](const auto& seen) { return show(seen) && go_on(seen); });
       if (progress->interrupted()) return absl::CancelledError("interrupted");
+      if (result.ok()) {
+        progress->TellTry(what, report.criterion.IsMet(result->totals.All().outcomes));
+      }
       return result;
     };
     const absl::Status status = SearchCells(plan.spec, workloads, run, &report);

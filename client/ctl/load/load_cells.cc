@@ -72,15 +72,14 @@ absl::Status SearchCells(load::LoadSpec spec, std::vector<load::Workload>* workl
       const auto go_on = [may_be_missed](const load::LoadProgress& progress) {
         return static_cast<double>(progress.so_far.missed()) <= may_be_missed;
       };
-      const std::string what =
-          absl::StrCat(Plural(cells, "cell"), ", ", Plural(deadline, "slot"), ": ");
+      const std::string what = absl::StrCat(Plural(cells, "cell"), ", ", Plural(deadline, "slot"));
       BASEBAND_ASSIGN_OR_RETURN(load::LoadResult result, run(spec, what, go_on));
       found.tries.push_back(std::move(result));
       const load::Totals& totals = found.tries.back().totals;
       if (criterion.IsMet(totals.All().outcomes)) return true;
       for (const auto& [cause, count] : totals.refusals) {
         if (!absl::StartsWith(cause, "UNAVAILABLE")) continue;
-        return absl::UnavailableError(absl::StrCat(what, Plural(count, "call"),
+        return absl::UnavailableError(absl::StrCat(what, ": ", Plural(count, "call"),
                                                    " found no server, which tells nothing of",
                                                    " what one carries: ", cause));
       }
