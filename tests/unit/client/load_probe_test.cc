@@ -14,16 +14,16 @@ namespace {
 
 using load::Outcome;
 
-constexpr int64_t kMs = 1000000;
+constexpr int64_t kMillisecond = 1000000;
 
 // A second in which `good` calls were answered after a millisecond, and others came to nothing.
 load::LoadResult ResultOf(int good, int others, Outcome outcome = Outcome::kRefused) {
-  load::Recorder recorder(load::Window{0, 1000 * kMs, 1000 * kMs}, 1);
+  load::Recorder recorder(load::Window{0, 1000 * kMillisecond, 1000 * kMillisecond}, 1);
   for (int i = 0; i < good + others; ++i) {
     load::Ended call;
     call.outcome = i < good ? Outcome::kGood : outcome;
-    call.due_ns = i * kMs;
-    call.end_ns = (i + 1) * kMs;
+    call.due_ns = i * kMillisecond;
+    call.end_ns = (i + 1) * kMillisecond;
     recorder.OnEnd(call);
   }
   load::LoadResult result;
