@@ -32,6 +32,7 @@
 #include "absl/types/span.h"
 #include "kernels/base/continue_check.h"
 #include "kernels/carrier/constellation.h"
+#include "kernels/carrier/constellation/even_rings.h"
 #include "kernels/carrier/constellation/nearest.h"
 
 namespace baseband::carrier {
@@ -96,6 +97,7 @@ struct ModelView {
   const float* amplitude = nullptr;    // [num_snrs][kAmplitudeBins], at the bins' centres
   const SnrFacts* facts = nullptr;     // [num_snrs]
   NearestView nearest;
+  EvenRings rings;
 };
 
 struct Rings;

@@ -66,6 +66,74 @@ TEST_F(CarrierGpuTest, EveryMethodEqualsTheCpu) {
   }
 }
 
+// Sweeps of more candidates than a block measures at a time, and expects the CPU's curves, whether
+// or not the frames are locked.
+void ExpectSameCurves(const Model& model, const std::vector<Frame>& frames) {
+  Parameters parameters;
+  parameters.coarse = Coarse::kKnown;
+  parameters.fine = Fine::kSweep;
+  parameters.sweep_range = 7e-5;
+  parameters.sweep_step = 2e-6;
+  parameters.want_curve = true;
+  const std::vector<Recovered> on_gpu = CompareAll(model, parameters, frames);
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const Recovered on_cpu = RecoverOne(model, parameters, frames[i]);
+    ASSERT_EQ(on_gpu[i].curve.size(), 71U);
+    // A symbol off by 1e-5 of its amplitude, over the least radius; rounding of the sum; and one
+    // symbol that is decided otherwise, which counts less than 1 either way.
+    const float off = 1e-5F / model.view().rings.rings[0].radius +
+                      1.0F / static_cast<float>(frames[i].num_symbols);
+    for (size_t k = 0; k < on_gpu[i].curve.size(); ++k) {
+      ASSERT_NEAR(on_gpu[i].curve[k], on_cpu.curve[k], off + 2e-5F * on_cpu.curve[k])
+          << "frame " << i << " candidate " << k;
+    }
+  }
+}
+
+// Lengths around the sweep's tile.
+TEST_F(CarrierGpuTest, TheSweepOfEveryKindOfRingsEqualsTheCpu) {
+  for (const char* const name : {"QPSK", "8PSK", "16APSK 3/4", "16APSK 90/180", "32APSK 3/4",
+                                 "32APSK 2/3", "64APSK 7/9", "64APSK 132/180", "256APSK 135/180"}) {
+    const ModelPtr model = MakeModel(name);
+    for (const double above_db : {-6.0, 4.0, 30.0}) {
+      SCOPED_TRACE(std::string(name) + " " + std::to_string(above_db) + " dB above");
+      std::vector<Frame> frames;
+      for (const int num_symbols : {4095, 4097, 6143}) {
+        frames.push_back(
+            FrameOf(*model, {}, num_symbols, frames.size() + 1, Pilots::kDvbS2, above_db));
+      }
+      ExpectSameCurves(*model, frames);
+    }
+  }
+}
+
+// More symbols of a tile are between the two rings than a block has threads.
+TEST_F(CarrierGpuTest, TheSweepOfSymbolsThatAreMostlyBetweenRingsEqualsTheCpu) {
+  std::vector<Iq> points;
+  for (int k = 0; k < 4; ++k) {
+    const double angle = k * M_PI / 2;
+    points.push_back({static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))});
+    points.push_back({static_cast<float>(2 * std::cos(angle + M_PI / 4)),
+                      static_cast<float>(2 * std::sin(angle + M_PI / 4))});
+  }
+  testing::FrameSpec spec;
+  spec.constellation = *Constellation::FromPoints(points);
+  const ModelPtr model = MakeModel(spec.constellation, 0);
+  const EvenRings rings = model->view().rings;
+  ASSERT_EQ(rings.count, 2);
+  ASSERT_LT(rings.rings[0].next_from, rings.rings[1].radius);
+  ASSERT_GT(rings.rings[0].own_to, rings.rings[1].radius);
+  spec.pilots = Pilots::kDvbS2;
+  spec.snr_db = 15.0;
+  std::vector<Frame> frames;
+  for (const int num_symbols : {2048, 5000}) {
+    spec.num_symbols = num_symbols;
+    spec.seed = frames.size() + 1;
+    frames.push_back(ToFrame({}, testing::MakeFrame(testing::WithRandomOffset(spec, 0.01))));
+  }
+  ExpectSameCurves(*model, frames);
+}
+
 TEST_F(CarrierGpuTest, EveryFormatEqualsTheCpu) {
   const ModelPtr model = MakeModel("16QAM");
   for (const SampleFormat format :

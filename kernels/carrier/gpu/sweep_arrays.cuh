@@ -23,7 +23,7 @@ BASEBAND_HOST_DEVICE constexpr int64_t NumSweepTiles(int64_t num_symbols) {
 struct SweepArrays {
   double* turns = nullptr;  // [frame][candidate]: phase at the centre
   double* evm = nullptr;    // [frame][candidate]
-  Iq* phases = nullptr;     // [frame][candidate]: exp(-j that)
+  Iq* phases = nullptr;     // [frame][candidate]: the line, then exp(-j phase)
   Iq* blocks = nullptr;     // [frame][block]: sums of the line
   float* sums = nullptr;    // [frame][candidate][tile]: of equation 8
   uint32_t room = 0;        // candidates of a row
@@ -44,6 +44,11 @@ inline SweepArrays Divide(const SweepTask& sweep, int64_t num_frames) {
   arrays.sums = reinterpret_cast<float*>(arrays.blocks + num_frames * sweep.shape.num_blocks);
   return arrays;
 }
+
+absl::Status PrepareRingSums();
+// Equation 8 for every candidate and tile, of a constellation of even rings.
+absl::Status LaunchRingSums(const RecoverTask& task, const SweepArrays& arrays,
+                            cudaStream_t stream);
 
 }  // namespace baseband::carrier
 

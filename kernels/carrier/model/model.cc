@@ -110,6 +110,7 @@ absl::Status Model::MakeTables(const Rings& rings, const ContinueCheck& may_cont
   shape_.folded = constellation_->mirror_symmetric() ? 1 : 0;
   shape_.side = maker.side();
   shape_.weight_nodes_per_unit = maker.weight_nodes_per_unit();
+  shape_.rings = EvenRingsOf(constellation_->points());
   return absl::OkStatus();
 }
 
