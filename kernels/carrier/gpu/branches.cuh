@@ -126,6 +126,9 @@ __device__ Choice ChooseHypothesis(Team* team, const FrameView& frame, const Fra
                                    const FrameState& state, const SoftTable<kShared>& table,
                                    TurnSum* by_turn, Hypotheses* hypotheses) {
   const auto num_symbols = static_cast<int>(frame.num_symbols);
+  const bool has_rival =
+      state.num_lines > 1 && state.lines[0].lambda - state.lines[1].lambda <= kDoubt;
+  if (plan.branches == 1 && !has_rival) return Choice();
   if (threadIdx.x == 0) {
     hypotheses->turn = Turns64(1.0 / plan.line_power);
     hypotheses->count = 0;

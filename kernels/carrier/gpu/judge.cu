@@ -15,9 +15,13 @@ constexpr int kJudgeWarps = 4;  // of a thread block
 
 // Who judges a frame. Many frames: a warp each. As many as the device holds at once: a warp for
 // each thing that is looked at, and one that puts them together; how often a warp waits for its own
-// results is then the time of all.
-enum class Judges { kOne, kFour };
-constexpr int kBlocksAtOnce = 8;  // on a multiprocessor, with four judges
+// results is then the time of all. The same, if there are few enough for all the registers that the
+// judges want.
+enum class Judges { kOne, kFour, kFourAtEase };
+// Thread blocks on a multiprocessor at once.
+constexpr int BlocksAtOnce(Judges judges) {
+  return judges == Judges::kOne ? 1 : judges == Judges::kFour ? 8 : 2;
+}
 
 struct Looks {
   Stray stray;
@@ -79,8 +83,8 @@ __device__ void JudgeNothing(const RecoverTask& task, const FrameState& state,
 
 // What is looked at of a frame, all of it or one of four warps' part.
 template <Judges kJudges>
-__device__ void Look(const RecoverTask& task, const FrameView& frame, const FrameState& state,
-                     unsigned warp, Looks* looks) {
+__device__ void Look(const RecoverTask& task, const ModelView& model, const FrameView& frame,
+                     const FrameState& state, unsigned warp, Looks* looks) {
   constexpr bool kAll = kJudges == Judges::kOne;
   const bool tells = threadIdx.x % 32 == 0;
   const auto num_symbols = static_cast<int>(frame.num_symbols);
@@ -94,9 +98,9 @@ __device__ void Look(const RecoverTask& task, const FrameView& frame, const Fram
     bool too_even = false;
     if (state.known.count <= kMaxKnownForMisfit * num_symbols) {
       const double rms = estimate.gain * sqrt(1.0 + estimate.noise);
-      misfit = MisfitOfWarp(task.model, state.histogram, num_symbols, -10.0 * log10(estimate.noise),
+      misfit = MisfitOfWarp(model, state.histogram, num_symbols, -10.0 * log10(estimate.noise),
                             rms / state.received_rms);
-      too_even = EvennessOfWarp(task.model, state.histogram, num_symbols, estimate.noise);
+      too_even = EvennessOfWarp(model, state.histogram, num_symbols, estimate.noise);
     }
     if (kAll || tells) {
       looks->misfit = misfit;
@@ -104,36 +108,52 @@ __device__ void Look(const RecoverTask& task, const FrameView& frame, const Fram
     }
   }
   if (kAll || warp == 3) {
-    const bool unbalanced = ImbalanceOfWarp(frame, estimate, task.model.symmetry);
+    const bool unbalanced = ImbalanceOfWarp < kJudges == Judges::kFourAtEase
+                                ? 2
+                                : 1 > (frame, estimate, model.symmetry);
     if (kAll || tells) looks->unbalanced = unbalanced;
   }
 }
 
 template <Judges kJudges>
-__global__ void __launch_bounds__(32 * kJudgeWarps, kJudges == Judges::kFour ? kBlocksAtOnce : 1)
+__global__ void __launch_bounds__(32 * kJudgeWarps, BlocksAtOnce(kJudges))
     JudgeKernel(const __grid_constant__ RecoverTask task) {
-  AwaitKernelBefore();
+  LetNextKernelCome();
   __shared__ alignas(16) unsigned char looks_memory[sizeof(Looks)];
   constexpr bool kAll = kJudges == Judges::kOne;
   const unsigned warp = threadIdx.x / 32;
   const uint32_t f = kAll ? blockIdx.x * kJudgeWarps + warp : blockIdx.x;
-  if (f >= task.num_frames) return;
+  ModelView model = task.model;
+  if constexpr (kJudges == Judges::kFourAtEase) {
+    // One after the other is looked up.
+    __shared__ SnrFacts facts[kMaxSnrs];
+    constexpr int kWords = sizeof(SnrFacts) / sizeof(float);
+    for (int k = static_cast<int>(threadIdx.x); k < model.num_snrs * kWords;
+         k += 32 * kJudgeWarps) {
+      reinterpret_cast<float*>(facts)[k] = reinterpret_cast<const float*>(model.facts)[k];
+    }
+    __syncthreads();
+    model.facts = facts;
+  }
+  AwaitS1(task);
+  if (kAll && f >= task.num_frames) return;
+  const FrameView frame = JudgedView(task, f);
   FrameState* const state = task.states + f;
+  FramePlan plan;
+  if (kAll || warp == 0) plan = PlanOf(task, frame, *state);
+  AwaitKernelBefore();
   if (state->bad != 0 || state->silent != 0) {
     if (kAll || warp == 0) JudgeNothing(task, *state, task.frames[f]);
     return;
   }
-  const FrameView frame = JudgedView(task, f);
   Looks looks;
   auto* const of_all = reinterpret_cast<Looks*>(looks_memory);
-  if (kAll || warp != 0) Look<kJudges>(task, frame, *state, warp, kAll ? &looks : of_all);
-  FramePlan plan;
+  if (kAll || warp != 0) Look<kJudges>(task, model, frame, *state, warp, kAll ? &looks : of_all);
   Findings found;
   Expected expected;
   if (kAll || warp == 0) {
-    plan = PlanOf(task, frame, *state);
     found = FindingsOf(task, frame, plan, *state);
-    expected = ExpectedOf(task.model, task.parameters, plan, found);
+    expected = ExpectedOf(model, task.parameters, plan, found);
   }
   if constexpr (!kAll) {
     __syncthreads();
@@ -144,7 +164,7 @@ __global__ void __launch_bounds__(32 * kJudgeWarps, kJudges == Judges::kFour ? k
   found.misfit = looks.misfit;
   found.too_even = looks.too_even;
   found.unbalanced = looks.unbalanced;
-  const Judgement judgement = JudgeFrame(task.model, task.parameters, plan, found, expected);
+  const Judgement judgement = JudgeFrame(model, task.parameters, plan, found, expected);
   if (threadIdx.x % 32 != 0) return;
   task.results[task.frames[f].result_index] = judgement.result;
   state->turn_back = judgement.turn_back;
@@ -156,6 +176,7 @@ constexpr uint32_t kPiece = 4 * kTeamThreads * kTileLanes;
 // The corrected symbols; zeros of a frame that there is nothing to recover of.
 __global__ void __launch_bounds__(kTeamThreads)
     CorrectKernel(const __grid_constant__ RecoverTask task, unsigned pieces) {
+  LetNextKernelCome();
   AwaitKernelBefore();
   const uint32_t f = blockIdx.x / pieces;
   const uint32_t begin = (blockIdx.x - f * pieces) * kPiece;
@@ -189,17 +210,27 @@ __global__ void __launch_bounds__(kTeamThreads)
 
 absl::Status LaunchJudge(const RecoverTask& task, uint32_t longest, int multiprocessors,
                          cudaStream_t stream) {
-  const bool few = task.num_frames <= static_cast<uint32_t>(kBlocksAtOnce * multiprocessors);
-  const unsigned blocks = few ? task.num_frames : (task.num_frames + kJudgeWarps - 1) / kJudgeWarps;
+  const auto fits = [&](Judges judges) {
+    return task.num_frames <= static_cast<uint32_t>(BlocksAtOnce(judges) * multiprocessors);
+  };
   // Of many frames, too: the blocks of the kernel before have all begun by then, and leave one
   // after the other.
   RecoverTask judged = task;
   judged.overlaps = true;
-  BASEBAND_RETURN_IF_ERROR(LaunchNext(few ? JudgeKernel<Judges::kFour> : JudgeKernel<Judges::kOne>,
-                                      "JudgeKernel", judged, blocks, 32 * kJudgeWarps, stream));
+  const auto launch = [&](auto* kernel, unsigned blocks) {
+    return LaunchNext(kernel, "JudgeKernel", judged, blocks, 32 * kJudgeWarps, 0, stream);
+  };
+  if (fits(Judges::kFourAtEase)) {
+    BASEBAND_RETURN_IF_ERROR(launch(JudgeKernel<Judges::kFourAtEase>, task.num_frames));
+  } else if (fits(Judges::kFour)) {
+    BASEBAND_RETURN_IF_ERROR(launch(JudgeKernel<Judges::kFour>, task.num_frames));
+  } else {
+    BASEBAND_RETURN_IF_ERROR(
+        launch(JudgeKernel<Judges::kOne>, (task.num_frames + kJudgeWarps - 1) / kJudgeWarps));
+  }
   if (!task.parameters.want_corrected) return absl::OkStatus();
   const uint32_t pieces = (longest + kPiece - 1) / kPiece;
-  return LaunchNext(CorrectKernel, "CorrectKernel", task, task.num_frames * pieces, kTeamThreads,
+  return LaunchNext(CorrectKernel, "CorrectKernel", task, task.num_frames * pieces, kTeamThreads, 0,
                     stream, pieces);
 }
 

@@ -129,7 +129,10 @@ __device__ inline bool EvennessOfWarp(const ModelView& model, const uint32_t* hi
   return IsTooEven(model, moments, num_symbols, noise);
 }
 
-// IsUnbalanced of the symbols turned back. All lanes get it.
+// IsUnbalanced of the symbols turned back. All lanes get it. kAtOnce: of a lane's symbols; powers
+// are long, and where many warps share a multiprocessor one alone is faster than the instructions
+// of several would be there.
+template <int kAtOnce>
 __device__ inline bool ImbalanceOfWarp(const FrameView& frame, const Estimate& estimate,
                                        int symmetry) {
   const int power = BalancePower(symmetry);
@@ -148,8 +151,9 @@ __device__ inline bool ImbalanceOfWarp(const FrameView& frame, const Estimate& e
     symbols[k] = frame.samples.Read(static_cast<uint32_t>(BalanceSymbol(i, num_symbols)));
   }
   Balance balance;
-#pragma unroll 1  // powers are long: unrolled they would have to be fetched as instructions, once
-  for (int k = 0; lane + 32 * k < count; ++k) {
+#pragma unroll kAtOnce
+  for (int k = 0; k < kOfLane; ++k) {
+    if (lane + 32 * k >= count) break;
     const auto n = static_cast<uint32_t>(BalanceSymbol(lane + 32 * k, num_symbols));
     const Iq received = symbols[k];
     if (frame.known != nullptr && (frame.known[n].i != 0.0F || frame.known[n].q != 0.0F)) continue;

@@ -169,6 +169,23 @@ __device__ FrequencyRange RangeOf(const RecoverTask& task, const FrameView& fram
   return range;
 }
 
+// What of the line's spectrum is searched. (Of a known line the half bin is not known yet.)
+__device__ SpectrumSearch SearchOf(const RecoverTask& task, const FrameView& frame,
+                                   const FrequencyRange& range) {
+  const auto num_symbols = static_cast<int>(frame.num_symbols);
+  const int points = 1 << task.log2_line;
+  const FramePlan plan =
+      PlanFrame(task.model, task.parameters, range, frame.known != nullptr, num_symbols, points);
+  SpectrumSearch search;
+  search.low = -plan.last_half_bin;
+  search.high = min(plan.last_half_bin, points - 1);
+  search.points = points;
+  search.reach = PeakReach(num_symbols, points, plan.known_line);
+  search.max_peaks = plan.max_peaks;
+  if (!plan.known_line) search.half = HalfBinOf(num_symbols, points);
+  return search;
+}
+
 // Writes the line if it is to be transformed, zero-padded to `points`. Returns its energy.
 __device__ double WriteLine(Team* team, const RecoverTask& task, const FrameView& frame,
                             const Estimate& estimate, LineMemory* memory, float2* line) {
@@ -205,6 +222,7 @@ __global__ void __launch_bounds__(kTeamThreads)
   __shared__ alignas(16) unsigned char bytes[sizeof(LineMemory)];
   auto& memory = *reinterpret_cast<LineMemory*>(bytes);
   Team team(&memory.team);
+  LetNextKernelCome();
   AwaitKernelBefore();
   const unsigned num_teams = gridDim.x / team.size();
   for (uint32_t f = blockIdx.x / team.size(); f < task.num_frames; f += num_teams) {
@@ -232,6 +250,10 @@ __global__ void __launch_bounds__(kTeamThreads)
         SetSnr(task.model, mean_square, snr_db, &start);
         memory.estimate = start;
       }
+      // Meanwhile, for they take as long.
+      if (threadIdx.x == 32 && team.rank() == 0 && line != nullptr) {
+        state->search = SearchOf(task, frame, range);
+      }
       __syncthreads();
       estimate = memory.estimate;
       known = MomentsOf(&team, task, frame, &half);
@@ -255,9 +277,7 @@ __global__ void __launch_bounds__(kTeamThreads)
         state->bad = bad ? 1 : 0;
         state->silent = silent ? 1 : 0;
         state->known = known;
-        state->half = LineIsKnown(task, frame)
-                          ? half
-                          : HalfBinOf(static_cast<int>(frame.num_symbols), 1 << task.log2_line);
+        if (LineIsKnown(task, frame)) state->search.half = half;
         state->line_energy = fmax(energy, kLeastLineEnergy);
         state->num_peaks = 0;
         state->coarse_frequency = 0.0;
@@ -268,6 +288,8 @@ __global__ void __launch_bounds__(kTeamThreads)
 }
 
 }  // namespace
+
+absl::Status PrepareLine(int* max_cluster) { return PrepareTeams(LineKernel, 0, max_cluster); }
 
 absl::Status LaunchLine(const RecoverTask& task, int cluster, int max_blocks, cudaStream_t stream) {
   return LaunchTeams(LineKernel, "LineKernel", task, task.num_frames, cluster, max_blocks, 0,

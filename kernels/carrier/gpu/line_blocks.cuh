@@ -107,11 +107,22 @@ class Blocks {
     const auto of_sum = static_cast<int>(LineSumLength(static_cast<uint32_t>(num_symbols)));
     const int num_sums = (num_symbols + of_sum - 1) / of_sum;
     const int sums_of_block = length_ / of_sum;
+    // All loads of a round are under way before the first is waited for.
+    constexpr int kAtOnce = 2;
+    for (int from = 0; from < sums_of_block; from += kAtOnce) {
+      LineBlock parts[kOfLane][kAtOnce];
 #pragma unroll
-    for (int i = 0; i < kOfLane; ++i) {
-      const int b = BlockOf(i);
-      for (int k = b * sums_of_block; k < min((b + 1) * sums_of_block, num_sums); ++k) {
-        AddTo(blocks_ + i, sums[k]);
+      for (int i = 0; i < kOfLane; ++i) {
+#pragma unroll
+        for (int j = 0; j < kAtOnce; ++j) {
+          const int k = BlockOf(i) * sums_of_block + from + j;
+          if (from + j < sums_of_block && k < num_sums) parts[i][j] = sums[k];
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kOfLane; ++i) {
+#pragma unroll
+        for (int j = 0; j < kAtOnce; ++j) AddTo(blocks_ + i, parts[i][j]);
       }
     }
   }

@@ -8,8 +8,8 @@
 namespace baseband::carrier {
 namespace {
 
-// A thread block adds up this much of a frame: 16 tiles, two a warp.
-constexpr uint32_t kStretch = 2 * kTeamWarps * kTile;
+// A thread block adds up this much of a frame: two tiles a warp, of few frames one.
+uint32_t StretchOf(const RecoverTask& task) { return (task.overlaps ? 1 : 2) * kTeamWarps * kTile; }
 
 // Lines that are refined: peaks that cannot come near the best are not. They are sorted, so that
 // these are the last ones. Where there is no peak, since there was no search or there is nothing in
@@ -33,15 +33,28 @@ enum class SumsOf { kPeaks, kBin, kCarrier };
 template <bool kSpread>
 __global__ void __launch_bounds__(kTeamThreads)
     LineSumKernel(const __grid_constant__ RecoverTask task, SumsOf of, LineSums sums,
-                  unsigned stretches) {
-  AwaitKernelBefore();
+                  unsigned stretches, uint32_t stretch) {
+  LetNextKernelCome();
   __shared__ alignas(16) unsigned char turn_memory[kKnownPeaks * sizeof(LineTurn)];
   __shared__ alignas(16) unsigned char weight_memory[kWeightNodes * sizeof(WeightNode)];
   auto* const turns = reinterpret_cast<LineTurn*>(turn_memory);
   const uint32_t f = blockIdx.x / stretches;
-  const uint32_t begin = (blockIdx.x - f * stretches) * kStretch;
+  const uint32_t begin = (blockIdx.x - f * stretches) * stretch;
+  AwaitS1(task);
   const FrameView frame(task, f);
   const FrameState& state = task.states[f];
+  // Waits for all.
+  const LineMaker maker(task, frame, state.estimate, kTeamThreads,
+                        reinterpret_cast<WeightNode*>(weight_memory));
+  const auto read = [&](uint32_t tile, Iq(&x)[kTileLanes]) {
+    Iq r[kTileLanes];
+    frame.samples.ReadTile(tile + threadIdx.x % 32, frame.num_symbols, r);
+    maker.MakeTile(tile + threadIdx.x % 32, frame.num_symbols, r, x);
+  };
+  uint32_t tile = begin + threadIdx.x / 32 * kTile;
+  Iq x[kTileLanes];
+  read(tile, x);
+  AwaitKernelBefore();
   if (state.bad != 0 || state.silent != 0 || begin >= frame.num_symbols) return;
   const int num_lines = of == SumsOf::kPeaks ? NumLines(state) : 1;
   const auto line = static_cast<int>(threadIdx.x);
@@ -52,22 +65,17 @@ __global__ void __launch_bounds__(kTeamThreads)
                                            : state.estimate.frequency * line_power;
     turns[line] = LineTurnOf(nu, frame.num_symbols);
   }
-  // Waits for all.
-  const LineMaker maker(task, frame, state.estimate, kTeamThreads,
-                        reinterpret_cast<WeightNode*>(weight_memory));
+  __syncthreads();
   LineBlock* const of_frame = sums.memory + static_cast<size_t>(f) * sums.lines * sums.row;
   const uint32_t length = LineSumLength(frame.num_symbols);
-  const uint32_t end = min(begin + kStretch, frame.num_symbols);
-  for (uint32_t tile = begin + threadIdx.x / 32 * kTile; tile < end; tile += kTeamWarps * kTile) {
-    const uint32_t first = tile + threadIdx.x % 32;
-    Iq r[kTileLanes];
-    Iq x[kTileLanes];
-    frame.samples.ReadTile(first, frame.num_symbols, r);
-    maker.MakeTile(first, frame.num_symbols, r, x);
+  const uint32_t end = min(begin + stretch, frame.num_symbols);
+  while (tile < end) {
     for (int k = 0; k < num_lines; ++k) {
-      SumLineTile<kSpread>(frame, x, first, turns[k], length,
+      SumLineTile<kSpread>(frame, x, tile + threadIdx.x % 32, turns[k], length,
                            of_frame + static_cast<uint32_t>(k) * sums.row);
     }
+    tile += kTeamWarps * kTile;
+    if (tile < end) read(tile, x);
   }
 }
 
@@ -76,7 +84,9 @@ __device__ RefinedLine Refine(const Blocks& blocks, double nu, double line_energ
                               const SpectrumPeak* peak, const LineClimb& climb) {
   double delta = 0.0;
   for (int step = 0; step < climb.steps; ++step) {
+    const double last = delta;
     delta = LineStep(blocks.At(delta), delta, climb.most);
+    if (fabs(delta - last) < kLastLineStep) break;
   }
   const LineAt at = blocks.At(delta);
   RefinedLine line;
@@ -99,8 +109,8 @@ __device__ RefinedLine Refine(const Blocks& blocks, double nu, double line_energ
 __device__ void KeepLines(const RefinedLine* lines, int num_lines, int num_symbols,
                           FrameState* state) {
   double second = 1.0;  // the mean of the bins, if there is no other peak
-  for (int k = num_lines; k < state->num_peaks; ++k) {
-    second = fmax(second, state->peaks[k].power / state->line_energy);
+  if (num_lines < state->num_peaks) {
+    second = fmax(second, state->peaks[num_lines].power / state->line_energy);
   }
   int order[kKnownPeaks];  // of the lines that are kept, strongest first
   int count = 0;
@@ -124,12 +134,14 @@ __device__ void KeepLines(const RefinedLine* lines, int num_lines, int num_symbo
 // A thread block for each frame, a warp of it for each line that there may be.
 __global__ void __launch_bounds__(32 * kKnownPeaks)
     LinesKernel(const __grid_constant__ RecoverTask task, LineSums sums) {
-  AwaitKernelBefore();
+  LetNextKernelCome();
   __shared__ alignas(16) unsigned char memory[kKnownPeaks * sizeof(RefinedLine)];
   auto* const lines = reinterpret_cast<RefinedLine*>(memory);
   const uint32_t f = blockIdx.x;
+  AwaitS1(task);
   const FrameView frame(task, f);
   FrameState* const state = task.states + f;
+  AwaitKernelBefore();
   if (state->bad != 0 || state->silent != 0) return;
   const int points = 1 << task.log2_line;
   const int num_lines = NumLines(*state);
@@ -156,6 +168,7 @@ __global__ void __launch_bounds__(32 * kKnownPeaks)
 // then follows from where the line was chosen. A warp for each frame.
 __global__ void __launch_bounds__(32)
     CarrierLineKernel(const __grid_constant__ RecoverTask task, LineSums sums, bool settles) {
+  LetNextKernelCome();
   AwaitKernelBefore();
   const uint32_t f = blockIdx.x;
   const FrameView frame(task, f);
@@ -182,10 +195,11 @@ int MostLines(const Parameters& parameters) {
 
 absl::Status LaunchSums(const RecoverTask& task, SumsOf of, const LineSums& sums,
                         cudaStream_t stream) {
-  const unsigned stretches = (sums.num_symbols + kStretch - 1) / kStretch;
+  const uint32_t stretch = StretchOf(task);
+  const unsigned stretches = (sums.num_symbols + stretch - 1) / stretch;
   auto* const kernel = of == SumsOf::kPeaks ? LineSumKernel<false> : LineSumKernel<true>;
-  return LaunchNext(kernel, "LineSumKernel", task, task.num_frames * stretches, kTeamThreads,
-                    stream, of, sums, stretches);
+  return LaunchNext(kernel, "LineSumKernel", task, task.num_frames * stretches, kTeamThreads, 0,
+                    stream, of, sums, stretches, stretch);
 }
 
 }  // namespace
@@ -204,7 +218,7 @@ int64_t LineSumBytes(const Parameters& parameters, uint32_t longest) {
 
 absl::Status LaunchLines(const RecoverTask& task, const LineSums& sums, cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(LaunchSums(task, SumsOf::kPeaks, sums, stream));
-  return LaunchNext(LinesKernel, "LinesKernel", task, task.num_frames, 32 * sums.lines, stream,
+  return LaunchNext(LinesKernel, "LinesKernel", task, task.num_frames, 32 * sums.lines, 0, stream,
                     sums);
 }
 
@@ -212,8 +226,8 @@ absl::Status LaunchCarrierLine(const RecoverTask& task, const LineSums& sums, bo
                                cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(
       LaunchSums(task, settles ? SumsOf::kBin : SumsOf::kCarrier, sums, stream));
-  return LaunchNext(CarrierLineKernel, "CarrierLineKernel", task, task.num_frames, 32, stream, sums,
-                    settles);
+  return LaunchNext(CarrierLineKernel, "CarrierLineKernel", task, task.num_frames, 32, 0, stream,
+                    sums, settles);
 }
 
 }  // namespace baseband::carrier

@@ -1,9 +1,9 @@
 // Stage S3, first part: the greatest peaks of a frame's spectrum, half bins included.
 //
-// Half bin h = 2 k is |F_k|^2, h = 2 k + 1 the power half way to F_{k+1}. Bins are looked at in
-// tiles of 256, a warp each, and the greatest half bin of every tile is kept. Then a warp for each
-// frame takes the greatest of all, and looks again at the tiles around it, without its
-// neighbourhood, before it takes the next.
+// Half bin h = 2 k is |F_k|^2, h = 2 k + 1 the power half way to F_{k+1}. The greatest half bin of
+// every row of 32 bins is kept, by a warp that has a bin of the row in each lane. Then a thread
+// block for each frame takes the greatest of all, and looks again at the rows around it, without
+// its neighbourhood, before it takes the next.
 #include "kernels/carrier/gpu/recover_launch.h"
 #include "kernels/carrier/gpu/recover_task.cuh"
 
@@ -12,34 +12,29 @@ namespace {
 
 using Key = unsigned long long;
 
-constexpr int kBinTile = 256;  // bins, two half bins each
+constexpr int kRow = 32;        // bins, two half bins each
+constexpr int kRowsOfWarp = 8;  // that it looks at together
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
+// Of PeakKernel, by the number of rows.
+constexpr int kLeastPeakThreads = 128;
+constexpr int kMostPeakThreads = 1024;
+constexpr unsigned kRowsOfPeakThread = 4;
+constexpr unsigned kMostRowsInShared = 4096;
+static_assert(4 * kKnownPeaks <= kLeastPeakThreads, "a thread for each bin that is kept");
+// The rows that a peak's neighbourhood, narrower than one, can touch are those of its middle and
+// its ends.
+constexpr int kTouched = 3;
+static_assert(kTouched <= kLeastPeakThreads / 32, "a warp looks again at each");
 
-// The range of half bins that a frame's spectrum is searched in.
-struct SearchRange {
-  int low = 0;
-  int high = 0;    // inclusive
-  int points = 0;  // L
-  int reach = 0;   // half bins no further than this from a peak are that peak's own
-  HalfBin half;
-
-  __device__ SearchRange(const FramePlan& plan, const HalfBin& of_frame, int num_symbols,
-                         int log2_line)
-      : low(-plan.last_half_bin),
-        high(min(plan.last_half_bin, (1 << log2_line) - 1)),
-        points(1 << log2_line),
-        reach(PeakReach(num_symbols, points, plan.known_line)),
-        half(of_frame) {}
-
-  __device__ int num_tiles() const { return ((high >> 1) - (low >> 1)) / kBinTile + 1; }
-  __device__ int TileOf(int half_bin) const { return ((half_bin >> 1) - (low >> 1)) / kBinTile; }
-  // Around the circle of 2 L.
-  __device__ bool TooNear(int a, int b) const {
-    const int apart = abs(a - b);
-    return min(apart, 2 * points - apart) <= reach;
-  }
-};
+__device__ __forceinline__ int NumRows(const SpectrumSearch& search) {
+  return ((search.high >> 1) - (search.low >> 1)) / kRow + 1;
+}
+// Around the circle of 2 L.
+__device__ __forceinline__ bool TooNear(const SpectrumSearch& search, int a, int b) {
+  const int apart = abs(a - b);
+  return min(apart, 2 * search.points - apart) <= search.reach;
+}
 
 __device__ __forceinline__ float PowerOf(float2 x) { return fmaf(x.x, x.x, x.y * x.y); }
 
@@ -56,143 +51,172 @@ __device__ __forceinline__ float PowerOfKey(Key key) {
 }
 
 __device__ __forceinline__ Key GreatestOfWarp(Key key) {
-#pragma unroll
-  for (int apart = 16; apart > 0; apart /= 2) {
-    key = max(key, __shfl_xor_sync(0xffffffffU, key, apart));
-  }
-  return key;
+  const auto power = static_cast<unsigned>(key >> 32);
+  const unsigned greatest = __reduce_max_sync(0xffffffffU, power);
+  const unsigned place = power == greatest ? static_cast<unsigned>(key) : 0U;
+  return static_cast<Key>(greatest) << 32 | __reduce_max_sync(0xffffffffU, place);
 }
 
-// The greatest half bin of a tile outside the neighbourhood of the peaks found so far. By one warp.
-__device__ Key GreatestOfTile(const float2* line, const SearchRange& range, int tile,
-                              const int* found, int num_found) {
-  constexpr int kSteps = kBinTile / 32;
-  const int first_bin = (range.low >> 1) + tile * kBinTile + static_cast<int>(threadIdx.x % 32);
-  const int mask = range.points - 1;
-  float2 here[kSteps];
-  float2 next[kSteps];
-#pragma unroll
-  for (int j = 0; j < kSteps; ++j) {
-    here[j] = line[(first_bin + 32 * j) & mask];
-    next[j] = line[(first_bin + 32 * j + 1) & mask];
-  }
+// The greater half bin of bin `bin`, F being `here` there and `next` at the next one, outside the
+// neighbourhood of the peaks found so far.
+__device__ __forceinline__ Key KeyOfBin(const SpectrumSearch& search, int bin, float2 here,
+                                        float2 next, const int* found, int num_found) {
+  const Turned turn = search.half.turn;
+  const float2 between = make_float2(here.x + fmaf(turn.c, next.x, -turn.s * next.y),
+                                     here.y + fmaf(turn.c, next.y, turn.s * next.x));
   Key best = 0;
 #pragma unroll
-  for (int j = 0; j < kSteps; ++j) {
-    const float2 between =
-        make_float2(here[j].x + fmaf(range.half.turn.c, next[j].x, -range.half.turn.s * next[j].y),
-                    here[j].y + fmaf(range.half.turn.c, next[j].y, range.half.turn.s * next[j].x));
-#pragma unroll
-    for (int odd = 0; odd < 2; ++odd) {
-      const int half_bin = 2 * (first_bin + 32 * j) + odd;
-      const float power = odd == 0 ? PowerOf(here[j]) : PowerOf(between) * range.half.scale;
-      // Zeros are no peaks: where there is nothing else, the line is that at 0.
-      bool counts = power > 0.0F && half_bin >= range.low && half_bin <= range.high;
-      for (int i = 0; i < num_found; ++i) {
-        counts = counts && !range.TooNear(half_bin, found[i]);
-      }
-      if (counts) best = max(best, KeyOf(power, half_bin, range.low));
+  for (int odd = 0; odd < 2; ++odd) {
+    const int half_bin = 2 * bin + odd;
+    const float power = odd == 0 ? PowerOf(here) : PowerOf(between) * search.half.scale;
+    // Zeros are no peaks: where there is nothing else, the line is that at 0.
+    bool counts = power > 0.0F && half_bin >= search.low && half_bin <= search.high;
+    for (int i = 0; i < num_found; ++i) {
+      counts = counts && !TooNear(search, half_bin, found[i]);
     }
+    if (counts) best = max(best, KeyOf(power, half_bin, search.low));
   }
-  return GreatestOfWarp(best);
+  return best;
 }
 
-// keys[frame][tile], a warp each.
+// keys[frame][row]: a warp for each kRowsOfWarp of them.
 __global__ void __launch_bounds__(kThreads)
-    TileKernel(const __grid_constant__ RecoverTask task, Key* keys, unsigned tiles_of_row) {
+    RowKernel(const __grid_constant__ RecoverTask task, Key* keys, unsigned rows_of_frame) {
+  LetNextKernelCome();
   AwaitKernelBefore();
-  const unsigned blocks_of_row = (tiles_of_row + kWarps - 1) / kWarps;
-  const uint32_t f = blockIdx.x / blocks_of_row;
-  const auto tile = static_cast<int>(blockIdx.x % blocks_of_row * kWarps + threadIdx.x / 32);
+  const unsigned blocks_of_frame =
+      (rows_of_frame + kWarps * kRowsOfWarp - 1) / (kWarps * kRowsOfWarp);
+  const uint32_t f = blockIdx.x / blocks_of_frame;
+  const unsigned block = blockIdx.x - f * blocks_of_frame;
+  const auto first_row = static_cast<int>((block * kWarps + threadIdx.x / 32) * kRowsOfWarp);
+  const auto lane = static_cast<int>(threadIdx.x % 32);
   const FrameState& state = task.states[f];
   if (state.bad != 0 || state.silent != 0) return;
-  __shared__ alignas(16) unsigned char range_memory[sizeof(SearchRange)];
-  auto* const shared_range = reinterpret_cast<SearchRange*>(range_memory);
-  if (threadIdx.x == 0) {
-    const FrameView frame(task, f);
-    *shared_range = SearchRange(PlanOf(task, frame, state), state.half,
-                                static_cast<int>(frame.num_symbols), task.log2_line);
-  }
-  __syncthreads();
-  const SearchRange range = *shared_range;
-  if (tile >= range.num_tiles()) return;
+  const SpectrumSearch search = state.search;
+  const int num_rows = NumRows(search);
+  if (first_row >= num_rows) return;
   const float2* const line = task.line + (static_cast<size_t>(f) << task.log2_line);
-  const Key key = GreatestOfTile(line, range, tile, nullptr, 0);
-  if (threadIdx.x % 32 == 0) {
-    keys[static_cast<size_t>(f) * tiles_of_row + static_cast<size_t>(tile)] = key;
+  const int mask = search.points - 1;
+  const int first_bin = (search.low >> 1) + first_row * kRow + lane;
+  float2 here[kRowsOfWarp];
+  float2 next[kRowsOfWarp];
+#pragma unroll
+  for (int j = 0; j < kRowsOfWarp; ++j) {
+    here[j] = line[(first_bin + kRow * j) & mask];
+    next[j] = line[(first_bin + kRow * j + 1) & mask];
+  }
+  Key of_lane = 0;  // of row first_row + lane
+#pragma unroll
+  for (int j = 0; j < kRowsOfWarp; ++j) {
+    const Key key =
+        GreatestOfWarp(KeyOfBin(search, first_bin + kRow * j, here[j], next[j], nullptr, 0));
+    if (lane == j) of_lane = key;
+  }
+  if (lane < kRowsOfWarp && first_row + lane < num_rows) {
+    keys[static_cast<size_t>(f) * rows_of_frame + static_cast<unsigned>(first_row + lane)] =
+        of_lane;
   }
 }
 
-// Looks again at the tiles around the last of the peaks, and writes their keys. By one warp.
-__device__ void LookAgain(const float2* line, const SearchRange& range, const int* found,
-                          int num_found, Key* keys) {
-  // The neighbourhood is narrower than a tile: it touches two, or more where the circle closes.
-  int last = -1;
-  for (int side = -range.reach; side <= range.reach; side += range.reach) {
-    int half_bin = found[num_found - 1] + side;
-    if (half_bin > range.high) half_bin -= 2 * range.points;
-    if (half_bin < range.low) half_bin += 2 * range.points;
-    if (half_bin < range.low || half_bin > range.high) continue;
-    const int tile = range.TileOf(half_bin);
-    if (tile == last) continue;
-    last = tile;
-    const Key key = GreatestOfTile(line, range, tile, found, num_found);
-    if (threadIdx.x % 32 == 0) keys[tile] = key;
-  }
-  __syncwarp();
+// Row `side`, of kTouched, of a peak's neighbourhood, around the circle; -1 out of range.
+__device__ __forceinline__ int TouchedRow(const SpectrumSearch& search, int peak, int side) {
+  int half_bin = peak + (side - 1) * search.reach;
+  if (half_bin > search.high) half_bin -= 2 * search.points;
+  if (half_bin < search.low) half_bin += 2 * search.points;
+  if (half_bin < search.low || half_bin > search.high) return -1;
+  return ((half_bin >> 1) - (search.low >> 1)) / kRow;
 }
 
-// What the spectrum shows of each frame's greatest peaks. A warp, which is a block, for each frame.
-__global__ void __launch_bounds__(32)
-    PeakKernel(const __grid_constant__ RecoverTask task, Key* all_keys, unsigned tiles_of_row) {
-  AwaitKernelBefore();
+// What the spectrum shows of each frame's greatest peaks. A thread block for each frame, with
+// shared memory for `rows_in_shared` keys: of more rows the keys stay where they are.
+__global__ void __launch_bounds__(kMostPeakThreads)
+    PeakKernel(const __grid_constant__ RecoverTask task, Key* all_keys, unsigned rows_of_frame,
+               int rows_in_shared) {
+  LetNextKernelCome();
+  extern __shared__ Key keys_memory[];
+  __shared__ Key of_warps[2][32];  // of two rounds in turn: one is read while the next is written
+  __shared__ int found[kKnownPeaks];
+  __shared__ Key found_keys[kKnownPeaks];
   const uint32_t f = blockIdx.x;
   FrameState* const state = task.states + f;
+  AwaitS1(task);
+  const SpectrumSearch search = state->search;
+  AwaitKernelBefore();
   if (state->bad != 0 || state->silent != 0) return;
-  const FrameView frame(task, f);
-  const FramePlan plan = PlanOf(task, frame, *state);
-  const SearchRange range(plan, state->half, static_cast<int>(frame.num_symbols), task.log2_line);
   const float2* const line = task.line + (static_cast<size_t>(f) << task.log2_line);
-  Key* const keys = all_keys + static_cast<size_t>(f) * tiles_of_row;
-  const auto lane = static_cast<int>(threadIdx.x);
-  int found[kKnownPeaks];
-  int num_found = 0;
-  while (num_found < plan.max_peaks) {
-    Key best = 0;
-    for (int t = lane; t < range.num_tiles(); t += 32) best = max(best, keys[t]);
-    best = GreatestOfWarp(best);
-    if (best == 0) break;
-    const int peak = HalfBinOfKey(best, range.low);
-    if (lane < 4) {
-      const int bin = (peak >> 1) - 1 + lane;
-      state->peaks[num_found].bins[lane] =
-          2 * abs(bin) > plan.last_half_bin ? -1.0F : PowerOf(line[bin & (range.points - 1)]);
-    }
-    if (lane == 0) {
-      state->peaks[num_found].half_bin = peak;
-      state->peaks[num_found].power = PowerOfKey(best);
-    }
-    found[num_found++] = peak;
-    if (num_found < plan.max_peaks) LookAgain(line, range, found, num_found, keys);
+  Key* keys = all_keys + static_cast<size_t>(f) * rows_of_frame;
+  const int num_rows = NumRows(search);
+  const int mask = search.points - 1;
+  const auto thread = static_cast<int>(threadIdx.x);
+  const auto num_threads = static_cast<int>(blockDim.x);
+  const int warp = thread / 32;
+  const int lane = thread % 32;
+  if (num_rows <= rows_in_shared) {
+#pragma unroll 4
+    for (int row = thread; row < num_rows; row += num_threads) keys_memory[row] = keys[row];
+    keys = keys_memory;  // of the same threads, at first
   }
-  if (lane == 0) state->num_peaks = num_found;
+  int num_found = 0;
+  while (num_found < search.max_peaks) {
+    Key best = 0;
+#pragma unroll 4
+    for (int row = thread; row < num_rows; row += num_threads) best = max(best, keys[row]);
+    best = GreatestOfWarp(best);
+    Key* const of_round = of_warps[num_found % 2];
+    if (lane == 0) of_round[warp] = best;
+    __syncthreads();
+    best = GreatestOfWarp(lane < num_threads / 32 ? of_round[lane] : 0);
+    if (best == 0) break;
+    const int peak = HalfBinOfKey(best, search.low);
+    if (thread == 0) {
+      found[num_found] = peak;
+      found_keys[num_found] = best;
+    }
+    ++num_found;
+    __syncthreads();
+    if (warp < kTouched && num_found < search.max_peaks) {
+      const int row = TouchedRow(search, peak, warp);
+      if (row >= 0) {
+        const int bin = (search.low >> 1) + row * kRow + lane;
+        const Key key = GreatestOfWarp(
+            KeyOfBin(search, bin, line[bin & mask], line[(bin + 1) & mask], found, num_found));
+        if (lane == 0) keys[row] = key;
+      }
+    }
+    __syncthreads();
+  }
+  if (thread < 4 * num_found) {
+    SpectrumPeak* const kept = state->peaks + thread / 4;
+    const int peak = found[thread / 4];
+    const int bin = (peak >> 1) - 1 + thread % 4;
+    kept->bins[thread % 4] = 2 * abs(bin) > -search.low ? -1.0F : PowerOf(line[bin & mask]);
+    if (thread % 4 == 0) {
+      kept->half_bin = peak;
+      kept->power = PowerOfKey(found_keys[thread / 4]);
+    }
+  }
+  if (thread == 0) state->num_peaks = num_found;
 }
 
-int64_t TilesOfRow(int log2_line) { return (int64_t{1} << log2_line) / kBinTile + 2; }
+int64_t RowsOfFrame(int log2_line) { return (int64_t{1} << log2_line) / kRow + 2; }
 
 }  // namespace
 
 int64_t PeakBytes(int log2_line) {
-  return TilesOfRow(log2_line) * static_cast<int64_t>(sizeof(Key));
+  return RowsOfFrame(log2_line) * static_cast<int64_t>(sizeof(Key));
 }
 
 absl::Status LaunchPeaks(const RecoverTask& task, void* memory, cudaStream_t stream) {
-  const auto tiles = static_cast<unsigned>(TilesOfRow(task.log2_line));
+  const auto rows = static_cast<unsigned>(RowsOfFrame(task.log2_line));
   auto* const keys = static_cast<Key*>(memory);
-  const unsigned blocks = (tiles + kWarps - 1) / kWarps;
-  BASEBAND_RETURN_IF_ERROR(LaunchNext(TileKernel, "TileKernel", task, task.num_frames * blocks,
-                                      kThreads, stream, keys, tiles));
-  return LaunchNext(PeakKernel, "PeakKernel", task, task.num_frames, 32, stream, keys, tiles);
+  const unsigned blocks = (rows + kWarps * kRowsOfWarp - 1) / (kWarps * kRowsOfWarp);
+  BASEBAND_RETURN_IF_ERROR(LaunchNext(RowKernel, "RowKernel", task, task.num_frames * blocks,
+                                      kThreads, 0, stream, keys, rows));
+  unsigned threads = kLeastPeakThreads;
+  while (threads < kMostPeakThreads && threads * kRowsOfPeakThread < rows) threads *= 2;
+  const unsigned in_shared = rows <= kMostRowsInShared ? rows : 0;
+  return LaunchNext(PeakKernel, "PeakKernel", task, task.num_frames, threads,
+                    in_shared * sizeof(Key), stream, keys, rows, static_cast<int>(in_shared));
 }
 
 }  // namespace baseband::carrier

@@ -33,6 +33,7 @@ struct DeviceState {
   FftPlans plans;
   DeviceModels models;
   int multiprocessors = 0;
+  int max_cluster = kMaxTeamBlocks;
 };
 
 class Devices {
@@ -57,7 +58,9 @@ class Devices {
     BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
         cudaDeviceGetAttribute(&state->multiprocessors, cudaDevAttrMultiProcessorCount, device),
         "cudaDeviceGetAttribute"));
-    BASEBAND_RETURN_IF_ERROR(PrepareRefine());
+    BASEBAND_RETURN_IF_ERROR(PrepareLine(&state->max_cluster));
+    BASEBAND_RETURN_IF_ERROR(PrepareRefine(&state->max_cluster));
+    BASEBAND_RETURN_IF_ERROR(PrepareSweepLines(&state->max_cluster));
     BASEBAND_RETURN_IF_ERROR(PrepareSweep());
     BASEBAND_RETURN_IF_ERROR(PreparePll());
     states_[device] = std::move(state);
@@ -170,14 +173,16 @@ class Rounds {
   }
 
  private:
-  // Enough thread blocks to a frame that `num_frames` of them fill the device; sums come out the
-  // same whatever their number.
-  int ClusterFor(int64_t num_frames, int blocks_per_multiprocessor) const {
-    const int64_t wanted = int64_t{state_.multiprocessors} * blocks_per_multiprocessor;
+  // Enough thread blocks to a frame that `num_frames` of them fill the device, on which two of a
+  // multiprocessor run at once; sums come out the same whatever their number. Teams of more than
+  // kSureTeamBlocks have multiprocessors of their own, for there is not much room for such.
+  int ClusterFor(int64_t num_frames) const {
+    const int64_t wanted = int64_t{2} * state_.multiprocessors;
     const int64_t tiles = (longest_ + kTile - 1) / kTile;
     int cluster = 1;
-    while (cluster < kMaxCluster && num_frames * cluster * 2 <= wanted &&
-           tiles >= 2 * cluster * kTeamWarps) {
+    while (cluster < state_.max_cluster && tiles > cluster * kTeamWarps &&
+           num_frames * cluster * 2 <=
+               (cluster < kSureTeamBlocks ? wanted : state_.multiprocessors)) {
       cluster *= 2;
     }
     return cluster;
@@ -201,11 +206,13 @@ class Rounds {
       task_.num_frames = static_cast<uint32_t>(here);
       task_.states = states + i;
       task_.line = searches ? line : nullptr;
-      const int cluster = ClusterFor(static_cast<int64_t>(here), 4);
+      task_.after_fft = false;
+      const int cluster = ClusterFor(static_cast<int64_t>(here));
       BASEBAND_RETURN_IF_ERROR(LaunchLine(task_, cluster, 8 * blocks, stream_));
       if (!searches) continue;
       BASEBAND_RETURN_IF_ERROR(
           state_.plans.Forward(task_.log2_line, static_cast<int64_t>(here), line, work, stream_));
+      task_.after_fft = task_.overlaps;
       // The transform is over: its scratch is free.
       BASEBAND_RETURN_IF_ERROR(LaunchPeaks(task_, work, stream_));
       if (task_.parameters.want_curve && task_.parameters.fine != Fine::kSweep) {
@@ -216,7 +223,7 @@ class Rounds {
     task_.num_frames = static_cast<uint32_t>(count);
     task_.states = states;
     task_.turned = nullptr;
-    const int cluster = ClusterFor(static_cast<int64_t>(count), 2);
+    const int cluster = ClusterFor(static_cast<int64_t>(count));
     uint8_t* rest =
         workspace + line_bytes + AlignUp(static_cast<int64_t>(count * sizeof(FrameState)));
     sums_ = ShapeLineSums(task_.parameters, longest_);
@@ -270,8 +277,6 @@ class Rounds {
     BASEBAND_RETURN_IF_ERROR(LaunchCarrierLine(task_, sums_, false, stream_));
     return Finish({false, true}, cluster, blocks);
   }
-
-  static constexpr int kMaxCluster = 8;
 
   const RecoverBatch& batch_;
   const DeviceState& state_;

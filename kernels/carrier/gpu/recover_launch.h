@@ -16,6 +16,42 @@
 
 namespace baseband::carrier {
 
+// What a launch of `num_blocks` of `kernel` in clusters of `cluster` looks like.
+inline cudaLaunchConfig_t TeamsConfig(unsigned num_blocks, int cluster, size_t shared_bytes,
+                                      cudaLaunchAttribute* attribute) {
+  attribute->id = cudaLaunchAttributeClusterDimension;
+  attribute->val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(num_blocks);
+  config.blockDim = dim3(kTeamThreads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.attrs = attribute;
+  config.numAttrs = 1;
+  return config;
+}
+
+// Prepares `kernel` for LaunchTeams with up to so many bytes. Lowers *max_cluster if the device
+// holds no such teams of that many blocks.
+template <typename Kernel>
+absl::Status PrepareTeams(Kernel kernel, size_t shared_bytes, int* max_cluster) {
+  const auto set = [&](cudaFuncAttribute attribute, int value) {
+    return cuda::ToStatus(cudaFuncSetAttribute(kernel, attribute, value), "cudaFuncSetAttribute");
+  };
+  BASEBAND_RETURN_IF_ERROR(
+      set(cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
+  BASEBAND_RETURN_IF_ERROR(set(cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  if (*max_cluster <= kSureTeamBlocks) return absl::OkStatus();
+  cudaLaunchAttribute attribute;
+  const cudaLaunchConfig_t config =
+      TeamsConfig(*max_cluster, *max_cluster, shared_bytes, &attribute);
+  int clusters = 0;
+  BASEBAND_RETURN_IF_ERROR(
+      cuda::ToStatus(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config),
+                     "cudaOccupancyMaxActiveClusters"));
+  if (clusters == 0) *max_cluster = kSureTeamBlocks;
+  return absl::OkStatus();
+}
+
 // Launches `kernel` with teams of `cluster` thread blocks, as many as there are frames, but no more
 // than `max_blocks` blocks in all: a team goes on to further frames. `kernel` calls
 // AwaitKernelBefore.
@@ -27,16 +63,10 @@ absl::Status LaunchTeams(Kernel kernel, const char* name, const RecoverTask& tas
   const unsigned num_teams =
       std::max(1U, std::min(num_frames, static_cast<unsigned>(max_blocks) / size));
   cudaLaunchAttribute attributes[2] = {};
-  attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {size, 1, 1};
+  cudaLaunchConfig_t config = TeamsConfig(num_teams * size, cluster, shared_bytes, attributes);
   attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attributes[1].val.programmaticStreamSerializationAllowed = task.overlaps ? 1 : 0;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(num_teams * size);
-  config.blockDim = dim3(kTeamThreads);
-  config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
-  config.attrs = attributes;
   config.numAttrs = 2;
   return cuda::ToStatus(cudaLaunchKernelEx(&config, kernel, task, arguments...), name);
 }
@@ -45,20 +75,23 @@ absl::Status LaunchTeams(Kernel kernel, const char* name, const RecoverTask& tas
 // time is that between one kernel's end and the next one's beginning.
 template <typename Kernel, typename... Arguments>
 absl::Status LaunchNext(Kernel kernel, const char* name, const RecoverTask& task, unsigned blocks,
-                        unsigned threads, cudaStream_t stream, const Arguments&... arguments) {
+                        unsigned threads, size_t shared_bytes, cudaStream_t stream,
+                        const Arguments&... arguments) {
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = task.overlaps ? 1 : 0;
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(blocks);
   config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &attribute;
   config.numAttrs = 1;
   return cuda::ToStatus(cudaLaunchKernelEx(&config, kernel, task, arguments...), name);
 }
 
-// S1, S2: statistics, SNR, the line.
+// S1, S2: statistics, SNR, the line. Each Prepare lowers *max_cluster to what its kernels can have.
+absl::Status PrepareLine(int* max_cluster);
 absl::Status LaunchLine(const RecoverTask& task, int cluster, int max_blocks, cudaStream_t stream);
 
 // S3: peaks of the transformed line. `memory`: PeakBytes for each frame.
@@ -84,7 +117,7 @@ struct RefineStages {
   bool hypothesize = true;  // S4
   bool settle = true;       // S5
 };
-absl::Status PrepareRefine();
+absl::Status PrepareRefine(int* max_cluster);
 absl::Status LaunchRefine(const RecoverTask& task, RefineStages stages, int cluster, int max_blocks,
                           cudaStream_t stream);
 
@@ -105,6 +138,7 @@ struct SweepTask {
   SweepShape shape;
   uint8_t* memory = nullptr;  // SweepFrameBytes for each frame of the round
 };
+absl::Status PrepareSweepLines(int* max_cluster);
 absl::Status PrepareSweep();
 // The line at every candidate; before S4 for Coarse::kNone, which has no peak but these.
 absl::Status LaunchSweepLines(const RecoverTask& task, const SweepTask& sweep, int cluster,

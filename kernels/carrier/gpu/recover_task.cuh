@@ -37,6 +37,16 @@ struct SpectrumPeak {
   float bins[4] = {};
 };
 
+// The half bins of a spectrum among which its peaks are.
+struct SpectrumSearch {
+  int32_t low = 0;
+  int32_t high = 0;       // inclusive
+  int32_t points = 0;     // L
+  int32_t reach = 0;      // half bins no further than this from a peak are that peak's own
+  int32_t max_peaks = 0;  // so many are wanted
+  HalfBin half;
+};
+
 // What S5 leaves of a frame to be judged by.
 struct Settled {
   Estimate estimate;        // of the last round, its step included
@@ -52,6 +62,7 @@ struct Settled {
 struct FrameState {
   Estimate estimate;          // S1
   FrequencyRange range;       // S1
+  SpectrumSearch search;      // S1, if the line is transformed
   double line_energy = 0.0;   // S2: sum |x_n|^2
   double received_rms = 0.0;  // S1
   int32_t num_peaks = 0;      // 0 from S1, then S3
@@ -74,7 +85,6 @@ struct FrameState {
   uint8_t elsewhere = 0;    // S4
   uint8_t close_branch = 0;
   KnownMoments known;
-  HalfBin half;                     // of the spectrum
   SpectrumPeak peaks[kKnownPeaks];  // strongest first
   RefinedLine lines[kKnownPeaks];   // strongest first
   uint32_t histogram[kAmplitudeBins];
@@ -97,19 +107,24 @@ struct RecoverTask {
   // Fine::kPll: the loop's output, a row for each frame, which takes the place of its symbols.
   float2* turned = nullptr;
   uint32_t turned_row = 0;
-  // Few frames: each kernel may be put on the device while the one before it still runs, see
+  // Few frames: each kernel may be put on the device while those before it still run, see
   // AwaitKernelBefore.
   bool overlaps = false;
+  // What S1 left may be read before that: the FFT, for which nothing overlaps, lies between.
+  bool after_fft = false;
 };
 
 #ifdef __CUDACC__
 
-// What a kernel launched by LaunchNext begins with, before it touches anything that a kernel
-// before it reads or writes: waits until that one is done, which has waited for the one before
-// it. Then the next one may be put on the device, to wait there.
-__device__ __forceinline__ void AwaitKernelBefore() {
-  cudaGridDependencySynchronize();
-  cudaTriggerProgrammaticLaunchCompletion();
+// What a kernel launched by LaunchNext or LaunchTeams begins with: the next one may be put on the
+// device as soon as all of this one's blocks are there, to get ready and wait.
+__device__ __forceinline__ void LetNextKernelCome() { cudaTriggerProgrammaticLaunchCompletion(); }
+// By every thread, before it touches anything that a kernel before reads or writes: waits until the
+// last one is done, which has waited for those before it.
+__device__ __forceinline__ void AwaitKernelBefore() { cudaGridDependencySynchronize(); }
+// The same, before it reads what S1 left.
+__device__ __forceinline__ void AwaitS1(const RecoverTask& task) {
+  if (!task.after_fft) AwaitKernelBefore();
 }
 
 // A frame as a kernel reads it.

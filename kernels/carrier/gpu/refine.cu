@@ -14,6 +14,7 @@ namespace {
 
 // The grid of the largest constellation of a client's own.
 constexpr int64_t kMaxSharedNearestBytes = 96 << 10;
+constexpr size_t kMaxBlockBytes = 227 << 10;  // of shared memory
 
 struct RefineMemory {
   TeamMemory team;
@@ -83,6 +84,7 @@ template <bool kShared, SearchKind kKind>
 __global__ void __launch_bounds__(kTeamThreads, 2)
     RefineKernel(const __grid_constant__ RecoverTask task, RefineStages stages,
                  unsigned nearest_bytes, unsigned turn_bytes) {
+  LetNextKernelCome();
   extern __shared__ uint4 shared[];
   auto* const memory = reinterpret_cast<RefineMemory*>(shared);
   uint4* const nearest_memory = shared + kRefineBytes / sizeof(uint4);
@@ -93,14 +95,20 @@ __global__ void __launch_bounds__(kTeamThreads, 2)
   if (stages.settle) {
     nearest = CopyNearest<kKind>(nearest, nearest_memory, kTeamThreads);
   }
-  AwaitKernelBefore();  // no kernel writes what was copied
+  AwaitS1(task);  // no kernel writes what was copied
   __syncthreads();
   const unsigned num_teams = gridDim.x / team.size();
   for (uint32_t f = blockIdx.x / team.size(); f < task.num_frames; f += num_teams) {
     const FrameView frame(task, f);
     FrameState* const state = task.states + f;
-    if (state->bad != 0 || state->silent != 0) continue;
     const FramePlan plan = PlanOf(task, frame, *state);
+    if (task.after_fft) {
+      table.Load(state->estimate.table);  // what BluntTable mostly is
+      frame.samples.FetchTile((team.rank() * kTeamWarps + threadIdx.x / 32) * kTile,
+                              frame.num_symbols);
+    }
+    AwaitKernelBefore();
+    if (state->bad != 0 || state->silent != 0) continue;
     if (stages.hypothesize) {
       Hypothesize(&team, task, frame, plan, state, &table, reinterpret_cast<TurnSum*>(turn_memory),
                   memory);
@@ -127,9 +135,11 @@ RefineShape ShapeOf(const ModelView& model) {
   shape.nearest_bytes =
       static_cast<unsigned>((NearestSharedBytes(model.nearest, shape.kind) + 15) / 16 * 16);
   shape.turn_bytes = static_cast<unsigned>(TurnSumBytes(model.power));
-  shape.shares_table = SoftTableBytes(model) <= kMaxSharedTableBytes;
-  shape.shared_bytes = kRefineBytes + shape.nearest_bytes + shape.turn_bytes +
-                       (shape.shares_table ? static_cast<size_t>(SoftTableBytes(model)) : 0);
+  shape.shared_bytes = kRefineBytes + shape.nearest_bytes + shape.turn_bytes;
+  const auto table = static_cast<size_t>(SoftTableBytes(model));
+  shape.shares_table =
+      table <= kMaxSharedTableBytes && shape.shared_bytes + table <= kMaxBlockBytes;
+  if (shape.shares_table) shape.shared_bytes += table;
   return shape;
 }
 
@@ -146,18 +156,13 @@ absl::Status WithKernel(bool shares_table, SearchKind kind, const Use& use) {
 
 }  // namespace
 
-absl::Status PrepareRefine() {
-  constexpr int64_t kMost =
-      static_cast<int64_t>(kRefineBytes) + kMaxSharedNearestBytes + TurnSumBytes(kMaxPower);
-  static_assert(kMost + kMaxSharedTableBytes <= 227 << 10, "what a thread block may have");
+absl::Status PrepareRefine(int* max_cluster) {
+  static_assert(kRefineBytes + kMaxSharedNearestBytes + TurnSumBytes(kMaxPower) <= kMaxBlockBytes,
+                "every model is served");
   for (const SearchKind kind : {SearchKind::kSliced, SearchKind::kGrid}) {
     for (const bool shares_table : {false, true}) {
       BASEBAND_RETURN_IF_ERROR(WithKernel(shares_table, kind, [&](auto* kernel) {
-        const int64_t bytes = kMost + (shares_table ? kMaxSharedTableBytes : 0);
-        return cuda::ToStatus(
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(bytes)),
-            "cudaFuncSetAttribute");
+        return PrepareTeams(kernel, kMaxBlockBytes, max_cluster);
       }));
     }
   }

@@ -17,7 +17,8 @@ struct FineState {
   Estimate summed_at;       // of the last round, before it
   FitSums<double> sums;     // of the last round
   Information information;  // UsedInformation there
-  bool is_last = false;
+  Estimate renewed;         // gain, noise and table after it
+  double step = 0.0;        // standard deviations
   int next_table = 0;
 };
 
@@ -77,12 +78,17 @@ __device__ void Remodulate(Team* team, const RecoverTask& task, const FrameView&
       const double step = steps ? StepOf(frame, plan, information, sums, fine) : 0.0;
       fine->information = information;
       fine->sums.fit += GainOfStep(step);
-      UpdateNoise(task.model, sums, state.known, static_cast<int>(frame.num_symbols),
-                  &fine->estimate);
-      fine->is_last = IsLastRound(step, estimate, fine->estimate);
+      fine->step = step;
+    } else if (threadIdx.x == 32) {  // meanwhile, for they take as long
+      fine->renewed = estimate;
+      UpdateNoise(task.model, FitSumsOf(totals, table->two_over_noise()), state.known,
+                  static_cast<int>(frame.num_symbols), &fine->renewed);
     }
     __syncthreads();
-    if (fine->is_last) break;
+    if (threadIdx.x == 0) fine->estimate.TakeSnr(fine->renewed);
+    const bool is_last = IsLastRound(fine->step, estimate, fine->renewed);
+    __syncthreads();
+    if (is_last) break;
   }
 }
 

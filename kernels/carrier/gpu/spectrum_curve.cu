@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(kThreads)
   if (state.bad != 0 || state.silent != 0) return;  // filled with zeros later
   const SpectrumCurve shape = SpectrumCurveOf(task.model, task.parameters, points);
   const int half_bins = 2 * shape.last_half_bin + 1;
-  const HalfBin half = state.half;
+  const HalfBin half = state.search.half;
   const float2* const line = task.line + (static_cast<size_t>(f) << task.log2_line);
   const auto over_mean = static_cast<float>(1.0 / state.line_energy);
   auto* const curve = reinterpret_cast<float*>(task.output + task.frames[f].curve_offset);

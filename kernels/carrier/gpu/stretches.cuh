@@ -14,9 +14,10 @@
 
 namespace baseband::carrier {
 
-// Sums of the slots that stretch `stretch` has, of one of SumFit's sums.
-__device__ inline double SumOfStretch(const TeamMemory& memory, int stretch, int sum,
-                                      uint32_t num_symbols) {
+// Sums of the slots that stretch `stretch` has, of one of SumFit's sums; read(slot, sum) is a
+// slot's.
+template <typename Read>
+__device__ double SumOfStretch(const Read& read, int stretch, int sum, uint32_t num_symbols) {
   int begin = stretch;  // slots
   int end = stretch + 1;
   if (num_symbols > static_cast<uint32_t>(kSlots * kTile)) {
@@ -29,17 +30,18 @@ __device__ inline double SumOfStretch(const TeamMemory& memory, int stretch, int
     end = min(begin + tiles, num_tiles);
   }
   double total = 0.0;
-  for (int slot = begin; slot < end; ++slot) total += static_cast<double>(memory.slots[slot][sum]);
+  for (int slot = begin; slot < end; ++slot) total += static_cast<double>(read(slot, sum));
   return total;
 }
 
 // Keeps what the slots say of each stretch, in stretches[kMaxStretches]. By all threads of a block.
-__device__ inline void KeepStretches(const TeamMemory& memory, uint32_t num_symbols,
-                                     float two_over_noise, Stretch* stretches) {
+template <typename Read>
+__device__ void KeepStretches(const Read& read, uint32_t num_symbols, float two_over_noise,
+                              Stretch* stretches) {
   const auto i = static_cast<int>(threadIdx.x % 32);
   if (i >= NumStretches(static_cast<int>(num_symbols))) return;
   const auto factor = static_cast<double>(two_over_noise);
-  const auto sum = [&](int which) { return SumOfStretch(memory, i, which, num_symbols); };
+  const auto sum = [&](int which) { return SumOfStretch(read, i, which, num_symbols); };
   // A warp each.
   switch (threadIdx.x / 32) {
     case 0:
@@ -110,7 +112,8 @@ __device__ __noinline__ void LookAtShortFrame(const FrameView& frame, const Esti
     if (lane % 2 == 0) memory->slots[i][lane / 2] = sum;
   }
   __syncthreads();
-  KeepStretches(*memory, num_symbols, two_over_noise, settled->stretches);
+  const auto read = [&](int slot, int sum) { return memory->slots[slot][sum]; };
+  KeepStretches(read, num_symbols, two_over_noise, settled->stretches);
   if (threadIdx.x / 32 == 3) {
     double total[1] = {};
     if (lane < count) total[0] = static_cast<double>(memory->slots[lane][SumIndex::kDistance]);
@@ -134,7 +137,10 @@ __device__ void LookAtFrame(const Team& team, const FrameView& frame, const Esti
     return;
   }
   if (team.rank() == 0) {
-    KeepStretches(*memory, frame.num_symbols, table.two_over_noise(), settled->stretches);
+    const auto read = [&](int slot, int sum) {
+      return team.SlotOf(static_cast<unsigned>(slot), sum);
+    };
+    KeepStretches(read, frame.num_symbols, table.two_over_noise(), settled->stretches);
   }
   const double distance = SumDistance<kKind>(team, frame, estimate, search);
   if (team.rank() == 0 && threadIdx.x == 0) settled->distance = distance;

@@ -18,6 +18,7 @@ namespace {
 // lanes 8 b .. 8 b + 7.
 __global__ void __launch_bounds__(kTeamThreads)
     SweepBlockKernel(const __grid_constant__ RecoverTask task, SweepArrays arrays) {
+  LetNextKernelCome();
   AwaitKernelBefore();
   __shared__ alignas(16) unsigned char weight_memory[kWeightNodes * sizeof(WeightNode)];
   auto* const weights = reinterpret_cast<WeightNode*>(weight_memory);
@@ -144,6 +145,10 @@ __global__ void __launch_bounds__(32)
 }
 
 }  // namespace
+
+absl::Status PrepareSweepLines(int* max_cluster) {
+  return PrepareTeams(SweepBlockKernel, 0, max_cluster);
+}
 
 absl::Status LaunchSweepLines(const RecoverTask& task, const SweepTask& sweep, int cluster,
                               int max_blocks, cudaStream_t stream) {

@@ -4,11 +4,13 @@
 // A frame is cut into tiles of 256 symbols, and the tiles are dealt to 128 slots: each has its own
 // or, where they are more, each of 16 stretches of the frame (stray_math.h) has 8 slots, which take
 // its tiles in turn. A warp takes whole slots and adds up their tiles in ascending order; then the
-// slots are added up in one fixed order. Which warp of which thread block had a slot makes no
+// slots are added up in one fixed order: eight that follow each other, which are always one
+// block's, and then the 16 groups of them. Which warp of which thread block had a slot makes no
 // difference. A frame of 32400 symbols has 127 tiles:
 //
 //   one thread block (8 warps):  warp w has slots w, w + 8, .., of one tile each: 16 turns
 //   a cluster of 4 (32 warps):   warp w of block b has slots 8 b + w, 8 b + w + 32, ..: 4 turns
+//   a cluster of 16:             each warp has one
 //   2^20 symbols, cluster of 16: warp w of block b has slot 8 b + w alone: every eighth tile of the
 //                                256 of stretch b
 #ifndef BASEBAND_KERNELS_CARRIER_GPU_TEAM_CUH_
@@ -26,9 +28,13 @@ inline constexpr int kTeamWarps = 8;
 inline constexpr int kTeamThreads = 32 * kTeamWarps;
 inline constexpr int kSlots = 128;
 inline constexpr int kMaxTeamBlocks = kSlots / kTeamWarps;  // with more some warps would be idle
-inline constexpr int kTileLanes = 8;                        // symbols of a tile that one lane has
+inline constexpr int kSureTeamBlocks = 8;  // as many every device holds in a cluster
+inline constexpr int kTileLanes = 8;       // symbols of a tile that one lane has
 inline constexpr int kTile = 32 * kTileLanes;
 inline constexpr int kMaxSums = 16;
+inline constexpr int kGroups = kSlots / kTeamWarps;  // of slots
+static_assert(kGroups * kMaxSums == kTeamThreads && kGroups % kMaxTeamBlocks == 0,
+              "a thread for each sum of each group");
 inline constexpr int kSlotsOfStretch = kSlots / kMaxStretches;
 static_assert(kTile == kStretchTile, "stretches are made of tiles");
 
@@ -52,9 +58,14 @@ struct TilesOfSlot {
   }
 };
 
-// What a team's sums need of each block's shared memory.
+// What a team's sums need of each block's shared memory. A row has a float more than sums: lanes
+// that read one sum of 32 slots then find them in 32 banks.
 struct TeamMemory {
-  float slots[kSlots][kMaxSums];
+  float slots[kSlots][kMaxSums + 1];  // the block's own
+  // Of several blocks: the groups of all, of two sums in turn. Who comes to write one for the next
+  // sum but one has met all others since they read it.
+  double groups[2][kGroups][kMaxSums];
+  unsigned turn;
   double totals[kMaxSums];
 };
 
@@ -100,8 +111,9 @@ class Team {
       : memory_(memory),
         rank_(cooperative_groups::this_cluster().block_rank()),
         size_(cooperative_groups::this_cluster().num_blocks()) {
-    // A block has no shared memory to write to before it has begun.
-    if (memory != nullptr && size_ > 1) Sync();
+    if (memory == nullptr || size_ == 1) return;
+    if (threadIdx.x == 0) memory->turn = 0;
+    Sync();  // a block has no shared memory to write to before it has begun
   }
 
   __device__ unsigned rank() const { return rank_; }
@@ -158,26 +170,32 @@ class Team {
       const float sum = SumOfWarp<kSums>(sums, lane);
       constexpr unsigned kLanesPerSum = 32 / kSums;
       if (lane % kLanesPerSum == 0) {
-        for (unsigned block = 0; block < size_; ++block) {
-          Of(block)->slots[slot][kFirst + lane / kLanesPerSum] = sum;
-        }
+        memory_->slots[slot][kFirst + lane / kLanesPerSum] = sum;
       }
     }
-    Sync();
-    const unsigned num_slots = num_tiles < kSlots ? num_tiles : kSlots;
-    for (unsigned i = warp; i < kSums; i += kTeamWarps) {
-      double total = 0.0;
-      for (unsigned slot = lane; slot < num_slots; slot += 32) {
-        total += static_cast<double>(memory_->slots[slot][kFirst + i]);
-      }
-#pragma unroll
-      for (int apart = 16; apart > 0; apart /= 2) {
-        total += __shfl_xor_sync(0xffffffffU, total, apart);
-      }
-      if (lane == 0) memory_->totals[kFirst + i] = total;
+    __syncthreads();
+    const unsigned group = threadIdx.x % kGroups;
+    const unsigned which = threadIdx.x / kGroups;  // sum
+    double total[1] = {};
+    if (size_ == 1) {
+      if (which < kSums) total[0] = SumOfGroup(group, kFirst + which, end_slot);
+    } else {
+      unsigned* const turn = &memory_->turn;
+      auto* const groups = memory_->groups[*turn];
+      SendGroups<kSums>(groups, kFirst, end_slot);
+      Sync();
+      if (threadIdx.x == 0) *turn = 1 - *turn;
+      if (which < kSums) total[0] = groups[group][which];
     }
-    Sync();  // of all blocks: the next sum overwrites slots that others read here
+    SumDoubles<kGroups / 2>(total);
+    if (which < kSums && group == 0) memory_->totals[kFirst + which] = total[0];
+    __syncthreads();
     return memory_->totals + kFirst;
+  }
+
+  // What the last sum left in column `column` of a slot, whichever block has it.
+  __device__ float SlotOf(unsigned slot, int column) const {
+    return Of(memory_, slot / kTeamWarps % size_)->slots[slot][column];
   }
 
   // How many symbols on a warp's next tile mostly is, forwards.
@@ -193,7 +211,26 @@ class Team {
   }
 
  private:
-  __device__ TeamMemory* Of(unsigned block) const { return Of(memory_, block); }
+  // Of the block's own slots in a column.
+  __device__ double SumOfGroup(unsigned group, unsigned column, uint32_t end_slot) const {
+    double sum = 0.0;
+#pragma unroll
+    for (unsigned i = 0; i < kTeamWarps; ++i) {
+      const unsigned slot = group * kTeamWarps + i;
+      if (slot < end_slot) sum += static_cast<double>(memory_->slots[slot][column]);
+    }
+    return sum;
+  }
+  // Sums of the block's groups, in each block's `groups`: each thread has one for one block.
+  template <int kSums>
+  __device__ void SendGroups(double (*groups)[kMaxSums], unsigned first_column,
+                             uint32_t end_slot) const {
+    const unsigned which = threadIdx.x % kMaxSums;
+    if (which >= kSums) return;
+    const unsigned share = threadIdx.x / kMaxSums;
+    const unsigned group = share / size_ * size_ + rank_;
+    *Of(&groups[group][which], share % size_) = SumOfGroup(group, first_column + which, end_slot);
+  }
 
   TeamMemory* memory_;
   unsigned rank_;

@@ -136,7 +136,7 @@ BASEBAND_HOST_DEVICE inline Covariance MethodCovariance(const Parameters& parame
   covariance.phase += spread.stray.phase;
   covariance.slope += spread.stray.slope;
   // Noise below kMaxSnrDb is not told from none.
-  const double least = 0.5 * pow(10.0, -0.1 * static_cast<double>(kMaxSnrDb)) / num_symbols;
+  const double least = 0.5 * exp(-0.1 * kLn10 * static_cast<double>(kMaxSnrDb)) / num_symbols;
   covariance.phase = fmax(covariance.phase, least);
   covariance.slope = fmax(covariance.slope, 12.0 * least);
   return covariance;

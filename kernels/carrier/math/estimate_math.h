@@ -12,6 +12,7 @@
 namespace baseband::carrier {
 
 inline constexpr double kTurn = 6.283185307179586476925;  // radians
+inline constexpr double kLn10 = 2.302585092994045684018;
 
 struct alignas(8) Turned {
   float c = 1.0F;
@@ -51,6 +52,11 @@ struct Estimate {
   double noise = 1.0;      // s2 for A = 1
   int table = 0;           // SNR index of the model's tables
 
+  BASEBAND_HOST_DEVICE void TakeSnr(const Estimate& other) {
+    gain = other.gain;
+    noise = other.noise;
+    table = other.table;
+  }
   // The turns by which symbol n is to be turned back.
   BASEBAND_HOST_DEVICE double TurnsAt(double n_minus_centre) const {
     return frequency * n_minus_centre + phase;
@@ -91,7 +97,7 @@ BASEBAND_HOST_DEVICE inline double SnrOfAmplitudes(const ModelView& view,
 // Gain, noise and table for a given SNR, from the mean square of the received symbols.
 BASEBAND_HOST_DEVICE inline void SetSnr(const ModelView& view, double mean_square, double snr_db,
                                         Estimate* estimate) {
-  estimate->noise = pow(10.0, -0.1 * snr_db);
+  estimate->noise = exp(-0.1 * kLn10 * snr_db);
   estimate->gain = sqrt(mean_square / (1.0 + estimate->noise));
   estimate->table = TableOf(view, snr_db);
 }

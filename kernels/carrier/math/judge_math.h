@@ -56,7 +56,7 @@ BASEBAND_HOST_DEVICE inline double ExpectedFrameFit(const ModelView& view,
   const double data = (num_symbols - known.count) * ExpectedFit(view, snr_db);
   if (known.count == 0) return data;
   const double energy = known.energy[0] / known.count;
-  const double each = 0.5 * (log(2.0 * kTurn * energy) + 0.1 * snr_db * log(10.0) - 1.0);
+  const double each = 0.5 * (log(2.0 * kTurn * energy) + 0.1 * snr_db * kLn10 - 1.0);
   return data + known.count * fmax(each, 0.0);
 }
 
@@ -100,9 +100,10 @@ struct Findings {
 
 // What a frame like this should show, and what chance does.
 struct Expected {
-  double snr_db = 0.0;
-  double fit = 0.0;       // ExpectedFrameFit
-  double data_fit = 0.0;  // of the symbols that are not known, if some are
+  double snr_db = 0.0;        // of the soft decisions' noise
+  double frame_snr_db = 0.0;  // SnrOfFrame
+  double fit = 0.0;           // ExpectedFrameFit
+  double data_fit = 0.0;      // of the symbols that are not known, if some are
   double ln_trials = 0.0;
   double ln_half_bins = 0.0;
 };
@@ -164,6 +165,8 @@ BASEBAND_HOST_DEVICE inline Expected ExpectedOf(const ModelView& model,
   const int num_symbols = found.num_symbols;
   Expected expected;
   expected.snr_db = -10.0 * log10(found.estimate.noise);
+  expected.frame_snr_db = SnrOfFrame(model, expected.snr_db, found.distance, num_symbols,
+                                     static_cast<double>(found.known.count) / num_symbols);
   expected.fit = ExpectedFrameFit(model, found.known, num_symbols, expected.snr_db);
   if (found.symbols_known) {
     expected.data_fit = (num_symbols - found.known.count) * ExpectedFit(model, expected.snr_db);
@@ -266,10 +269,7 @@ BASEBAND_HOST_DEVICE inline Judgement JudgeFrame(const ModelView& model,
   result.phase_stddev = static_cast<float>(
       sqrt(fmax(covariance.phase + t * (2.0 * covariance.cross + t * covariance.slope), 0.0)));
   result.gain = static_cast<float>(held.gain);
-  const double known_share = static_cast<double>(found.known.count) / num_symbols;
-  const double snr_db =
-      SnrOfFrame(model, expected.snr_db, found.distance, num_symbols, known_share);
-  result.snr_db = static_cast<float>(fmin(snr_db, static_cast<double>(kMaxSnrDb)));
+  result.snr_db = static_cast<float>(fmin(expected.frame_snr_db, static_cast<double>(kMaxSnrDb)));
   result.evm = static_cast<float>(sqrt(found.distance));
   if (parameters.coarse != Coarse::kNone) {
     result.peak_ratio = static_cast<float>(found.peak / found.second_peak);

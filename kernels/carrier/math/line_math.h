@@ -52,7 +52,8 @@ struct HalfBin {
 };
 BASEBAND_HOST_DEVICE inline HalfBin HalfBinOf(int num_symbols, int points) {
   const double centre = 0.5 * (num_symbols - 1);
-  const double kernel = sin(kTurn / 4 * num_symbols / points) / sin(kTurn / 4 / points);
+  const double kernel = static_cast<double>(Turn(0.25 * num_symbols / points).s) /
+                        static_cast<double>(Turn(0.25 / points).s);
   const double share = 0.5 * num_symbols / kernel;
   HalfBin half;
   half.turn = Turn(centre / points);
@@ -144,6 +145,8 @@ struct LineClimb {
   double most = 0.75;
   int steps = kLineSteps;
 };
+// After a step shorter than this, bins of 1 / L, the next one would be shorter than 1e-8.
+inline constexpr double kLastLineStep = 1e-4;
 // From a peak, which is half a bin away at most; or from 0, without a peak to begin with: up the
 // whole main lobe, a bin of 1 / N to either side, and what noise adds.
 BASEBAND_HOST_DEVICE inline LineClimb LineClimbOf(bool has_peak, int num_symbols, int points) {
@@ -156,7 +159,8 @@ BASEBAND_HOST_DEVICE inline LineClimb LineClimbOf(bool has_peak, int num_symbols
 
 // Where |X|^2 is greatest: the next delta, in bins of 1 / L, from what is at this one. Newton, at
 // most a third of the way that there is at a time, uphill where |X|^2 is not concave, and never
-// further from the start than that way. LineClimb::steps of them from 0 on.
+// further from the start than that way. LineClimb::steps of them from 0 on, or up
+// to one shorter than kLastLineStep.
 BASEBAND_HOST_DEVICE inline double LineStep(const LineAt& at, double delta, double most) {
   const double slope = 2.0 * (at.re * at.re1 + at.im * at.im1);
   const double bend = 2.0 * (at.re1 * at.re1 + at.im1 * at.im1 + at.re * at.re2 + at.im * at.im2);

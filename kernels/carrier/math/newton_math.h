@@ -199,7 +199,7 @@ BASEBAND_HOST_DEVICE inline double StepLimit(int branches_per_turn) {
 BASEBAND_HOST_DEVICE inline double NoiseOf(const SnrFacts& facts, double seen, double known_share) {
   const double response = facts.noise_response + (1.0 - facts.noise_response) * known_share;
   const double ratio = fmin(fmax(seen / facts.noise, 1e-6), 1e6);
-  return facts.noise * pow(ratio, 1.0 / fmax(response, 0.3));
+  return facts.noise * exp(log(ratio) / fmax(response, 0.3));
 }
 
 // The gain that soft decisions of the estimate's table see where there is another noise, as a share

@@ -12,9 +12,9 @@
 //   HalfBinOfKnown) makes of F_k and F_{k+1}; those within
 //   +-max_frequency count. kPeaks times (kKnownPeaks for Coarse::kKnown): the greatest that is
 //   further than PeakReach from those before. From each, with nu its frequency, the sums
-//   over blocks (LineBlock) and LineClimb::steps times LineStep: nu + delta / L, power and phase of
-//   the line there. Not for those that would be below the first by kDoubt even so, that is with
-//   lambda of the half bin / kHalfBinShare. Coarse::kNone: nu = 0, and steps for
+//   over blocks (LineBlock) and up to LineClimb::steps times LineStep: nu + delta / L, power and
+//   phase of the line there. Not for those that would be below the first by kDoubt even so, that is
+//   with lambda of the half bin / kHalfBinShare. Coarse::kNone: nu = 0, and steps for
 //   Fine::kInterpolate.
 // S4 hypotheses. The peaks within kDoubt of the best and their branches, (phase + m) / p turns,
 //   0 <= m < p / q; with known symbols m < p; for Coarse::kKnown p = 1. CoarseFit of each over the
