@@ -1,6 +1,7 @@
 // Entry points of the GPU decoder: checks a batch and picks the kernel.
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -28,6 +29,31 @@ enum class KernelFamily {
   kLayered,
   kGeneral
 };
+
+using LaunchFunction = absl::Status (*)(const DecodeBatch& batch, const Engine& engine,
+                                        cudaStream_t stream);
+struct FamilyLaunches {
+  LaunchFunction launch;
+  LaunchFunction launch_narrow;  // of few blocks; null: there is none
+};
+
+// By KernelFamily.
+constexpr FamilyLaunches kLaunches[] = {
+    {LaunchNr1, LaunchNarrow1},          // kNr1
+    {LaunchNr2, LaunchNarrow2},          // kNr2
+    {LaunchNrCrc1, LaunchNarrow1},       // kNrCrc1
+    {LaunchNrCrc2, LaunchNarrow2},       // kNrCrc2
+    {LaunchWimax12, nullptr},            // kWimax12
+    {LaunchNrFlooding1, nullptr},        // kNrFlooding1
+    {LaunchNrFlooding2, nullptr},        // kNrFlooding2
+    {LaunchWimax12Flooding, nullptr},    // kWimax12Flooding
+    {LaunchNrSumProduct1, nullptr},      // kNrSumProduct1
+    {LaunchNrSumProduct2, nullptr},      // kNrSumProduct2
+    {LaunchWimax12SumProduct, nullptr},  // kWimax12SumProduct
+    {LaunchLayered, nullptr},            // kLayered
+    {LaunchGeneral, nullptr},            // kGeneral
+};
+static_assert(std::size(kLaunches) == static_cast<size_t>(KernelFamily::kGeneral) + 1);
 
 bool StopsByCrc(const DecodeParameters& parameters) {
   return parameters.early_termination && parameters.stop_crc.has_value();
@@ -142,17 +168,12 @@ int64_t DecodeWorkspaceBytes(const Code& code, const DecodeParameters& parameter
 }
 
 absl::Status PrepareDecodeKernels() {
-  BASEBAND_RETURN_IF_ERROR(PrepareNr1());
-  BASEBAND_RETURN_IF_ERROR(PrepareNr2());
-  BASEBAND_RETURN_IF_ERROR(PrepareNarrow1());
-  BASEBAND_RETURN_IF_ERROR(PrepareNarrow2());
-  BASEBAND_RETURN_IF_ERROR(PrepareNrCrc1());
-  BASEBAND_RETURN_IF_ERROR(PrepareNrCrc2());
-  BASEBAND_RETURN_IF_ERROR(PrepareWimax12());
-  BASEBAND_RETURN_IF_ERROR(PrepareNrFlooding());
-  BASEBAND_RETURN_IF_ERROR(PrepareNrSumProduct());
-  BASEBAND_RETURN_IF_ERROR(PrepareLayered());
-  return PrepareGeneral();
+  for (const auto prepare :
+       {PrepareNr1, PrepareNr2, PrepareNarrow1, PrepareNarrow2, PrepareNrCrc1, PrepareNrCrc2,
+        PrepareWimax12, PrepareNrFlooding, PrepareNrSumProduct, PrepareLayered, PrepareGeneral}) {
+    BASEBAND_RETURN_IF_ERROR(prepare());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status LaunchDecode(const DecodeBatch& batch, cudaStream_t stream) {
@@ -160,41 +181,10 @@ absl::Status LaunchDecode(const DecodeBatch& batch, cudaStream_t stream) {
   const Engine engine = MakeEngine(*batch.code, batch.parameters);
   const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
   if (!limits.ok()) return limits.status();
-  const KernelFamily family = FamilyFor(*batch.code, batch.parameters);
-  const bool is_nr1 = family == KernelFamily::kNr1 || family == KernelFamily::kNrCrc1;
-  const bool is_nr2 = family == KernelFamily::kNr2 || family == KernelFamily::kNrCrc2;
-  if ((is_nr1 || is_nr2) && IsNarrow(batch, *limits)) {
-    return (is_nr1 ? LaunchNarrow1 : LaunchNarrow2)(batch, engine, stream);
-  }
-  switch (family) {
-    case KernelFamily::kNr1:
-      return LaunchNr1(batch, engine, stream);
-    case KernelFamily::kNr2:
-      return LaunchNr2(batch, engine, stream);
-    case KernelFamily::kNrCrc1:
-      return LaunchNrCrc1(batch, engine, stream);
-    case KernelFamily::kNrCrc2:
-      return LaunchNrCrc2(batch, engine, stream);
-    case KernelFamily::kWimax12:
-      return LaunchWimax12(batch, engine, stream);
-    case KernelFamily::kNrFlooding1:
-      return LaunchNrFlooding1(batch, engine, stream);
-    case KernelFamily::kNrFlooding2:
-      return LaunchNrFlooding2(batch, engine, stream);
-    case KernelFamily::kWimax12Flooding:
-      return LaunchWimax12Flooding(batch, engine, stream);
-    case KernelFamily::kNrSumProduct1:
-      return LaunchNrSumProduct1(batch, stream);
-    case KernelFamily::kNrSumProduct2:
-      return LaunchNrSumProduct2(batch, stream);
-    case KernelFamily::kWimax12SumProduct:
-      return LaunchWimax12SumProduct(batch, stream);
-    case KernelFamily::kLayered:
-      return LaunchLayered(batch, engine, stream);
-    case KernelFamily::kGeneral:
-      return LaunchGeneral(batch, stream);
-  }
-  return absl::InternalError("unknown kernel family");
+  const FamilyLaunches& launches =
+      kLaunches[static_cast<size_t>(FamilyFor(*batch.code, batch.parameters))];
+  const bool is_narrow = launches.launch_narrow != nullptr && IsNarrow(batch, *limits);
+  return (is_narrow ? launches.launch_narrow : launches.launch)(batch, engine, stream);
 }
 
 }  // namespace baseband::ldpc

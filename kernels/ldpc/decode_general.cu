@@ -64,12 +64,13 @@ Placement Place(const Code& code, const DecodeParameters& parameters) {
                                   : PlaceAs<IntegerArithmetic>(code);
 }
 
-device::GeneralParameters MakeParameters(const DecodeBatch& batch, const Placement& place) {
+device::GeneralParameters MakeParameters(const DecodeBatch& batch, const Engine& engine,
+                                         const Placement& place) {
   const Code& code = *batch.code;
   device::GeneralParameters p{};
   p.io = MakeIo(batch);
   // Sum-product takes LLRs as they are: the engine's integers mean nothing to it.
-  p.engine = IsSumProduct(batch.parameters) ? Engine{} : MakeEngine(code, batch.parameters);
+  p.engine = IsSumProduct(batch.parameters) ? Engine{} : engine;
   p.shape = MakeShape(batch, p.engine, 1);
   p.words = static_cast<uint32_t>(place.words);
   p.flooding = batch.parameters.schedule == Schedule::kFlooding;
@@ -103,9 +104,9 @@ int64_t GeneralWorkspaceBytes(const Code& code, const DecodeParameters& paramete
   return place.slot_bytes() == 0 ? 0 : place.slot_bytes() * place.slots();
 }
 
-absl::Status LaunchGeneral(const DecodeBatch& batch, cudaStream_t stream) {
+absl::Status LaunchGeneral(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
   const Placement place = Place(*batch.code, batch.parameters);
-  device::GeneralParameters p = MakeParameters(batch, place);
+  device::GeneralParameters p = MakeParameters(batch, engine, place);
   int blocks = (batch.num_blocks + place.words - 1) / place.words;
   if (place.slot_bytes() > 0) blocks = std::min(blocks, place.slots());
   const Kernel kernel = IsSumProduct(batch.parameters)

@@ -34,8 +34,8 @@ inline int SideBySide(int zc, int count, int max_threads, const DeviceLimits& li
 // Thread blocks of a launch that uses the workspace, at most.
 inline constexpr int kMostSlots = 264;
 
-// The families of kernels. Launch...: the batch is valid and of that family. Prepare...: its part
-// of PrepareDecodeKernels.
+// The families of kernels. Launch...: the batch is valid and of that family, `engine` is its
+// integer engine, which means nothing to sum-product. Prepare...: its part of PrepareDecodeKernels.
 absl::Status LaunchNr1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareNr1();
 absl::Status LaunchNr2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
@@ -66,9 +66,12 @@ absl::Status PrepareNrFlooding();
 // Of the same codes, sum-product under the layered schedule.
 int64_t NrSumProductWorkspaceBytes1();
 int64_t NrSumProductWorkspaceBytes2();
-absl::Status LaunchNrSumProduct1(const DecodeBatch& batch, cudaStream_t stream);
-absl::Status LaunchNrSumProduct2(const DecodeBatch& batch, cudaStream_t stream);
-absl::Status LaunchWimax12SumProduct(const DecodeBatch& batch, cudaStream_t stream);
+absl::Status LaunchNrSumProduct1(const DecodeBatch& batch, const Engine& engine,
+                                 cudaStream_t stream);
+absl::Status LaunchNrSumProduct2(const DecodeBatch& batch, const Engine& engine,
+                                 cudaStream_t stream);
+absl::Status LaunchWimax12SumProduct(const DecodeBatch& batch, const Engine& engine,
+                                     cudaStream_t stream);
 absl::Status PrepareNrSumProduct();
 
 // Of any code whose state fits on the chip, under either schedule.
@@ -76,7 +79,7 @@ bool LayeredFits(const Code& code, const DecodeParameters& parameters);
 absl::Status LaunchLayered(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareLayered();
 
-absl::Status LaunchGeneral(const DecodeBatch& batch, cudaStream_t stream);
+absl::Status LaunchGeneral(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareGeneral();
 int64_t GeneralWorkspaceBytes(const Code& code, const DecodeParameters& parameters);
 

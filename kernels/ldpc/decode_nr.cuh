@@ -1,28 +1,20 @@
 // The decoder of the NR codes, unrolled over a base graph known at compile time. Device code. The
-// arithmetic is explained in decode_half.cuh, the graph's layout in decode_nr_graph.cuh.
+// arithmetic is explained in decode_half.cuh, the graph's layout in decode_nr_graph.cuh, the way
+// through its rows in decode_nr_rows.cuh.
 //
 // A thread block decodes `pairs` pairs of code words, pairs * zc <= Graph::kMaxZc threads, one
-// thread for a row of the circulant. A row of the base matrix is thus one check per thread, and
-// after it comes a barrier. An iteration is one piece of code without a jump: what is rarely wanted
-// lies behind it, for instructions behind a jump have to be waited for. On chip for each pair:
+// thread for a row of the circulant. On chip for each pair:
 //
-//   shared     app of the core columns   [26][384] words, columns 1536 bytes apart whatever zc is,
-//                                        so that a column is an immediate offset
-//              ch + 128 of extension columns   [rows - 4][384][2] bytes; their app is ch + one
-//                                        message, and q = ch always: it is never stored
-//              totals                    [rows - 4][384] words: what all core edges of a check say
-//                                        together, of which that message is made when it is asked
-//                                        for
+//   shared     app of the core columns   [26][384] words
+//              extension columns         decode_nr_extension.cuh
 //              messages, what is left    [words][384]; before them, the LLRs as they arrive
 //   registers  messages, kRegisterWords of each thread
 //
 // That is the layered schedule. Flooding has two apps: all rows read the one that the last
 // iteration left, and add the difference that they make to `next`, which the first row that touches
-// a column begins, and which becomes the app when all are done. An extension column's message is
-// made with its row, and kept as two bytes in the place of the total's four:
+// a column begins, and which becomes the app when all are done:
 //
-//              next                            [26][384] words
-//              messages of extension columns   [rows - 4][384][2] bytes
+//              next                      [26][384] words
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
 
@@ -32,7 +24,8 @@
 
 #include "kernels/ldpc/decode_crc.cuh"
 #include "kernels/ldpc/decode_device.cuh"
-#include "kernels/ldpc/decode_nr_graph.cuh"
+#include "kernels/ldpc/decode_nr_extension.cuh"
+#include "kernels/ldpc/decode_nr_rows.cuh"
 #include "kernels/ldpc/decode_staged.cuh"
 #include "kernels/ldpc/unroll.cuh"
 
@@ -41,13 +34,8 @@ namespace baseband::ldpc::device {
 struct NrParameters {
   DecodeIo io;
   DecodeShape shape;
-  MessageScale heavy;
-  MessageScale light;            // has no offset
-  uint32_t limit;                // magnitude limit * 2^-14 as halves
-  uint64_t heavy_rows;           // bit r: row r is heavy
-  uint32_t minus_zc4;            // -4 * zc
-  uint32_t zero;                 // 0, but the compiler does not know
-  uint32_t shift4[kNrMaxEdges];  // shift * 4
+  NrScales scales;
+  NrShifts shifts;
 };
 
 enum class NrKind {
@@ -57,29 +45,33 @@ enum class NrKind {
 };
 
 template <class Graph, int kMaxRows, int kRegisterWords, bool kSidewise, NrKind kKind>
-class NrDecoder {
+class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kKind>, Graph,
+                         kMaxRows, uint32_t, kKind == NrKind::kFlooding> {
   static constexpr bool kCrc = kKind == NrKind::kLayeredCrc;
   static constexpr bool kFlooding = kKind == NrKind::kFlooding;
+  using Rows = NrRows<NrDecoder, Graph, kMaxRows, uint32_t, kFlooding>;
+  friend Rows;
   using L = Layout<Graph>;
-  static constexpr int kStride = Graph::kMaxZc;  // words a column
+  using Extension = ExtensionColumns<Graph, kMaxRows, kFlooding>;
+  using Rows::App;
+  using Rows::app_;
+  using Rows::kStride;
+  using Rows::Locate;
   static constexpr int kWords = L::template kWordBegin<kMaxRows>;
   static constexpr int kShareds = kWords > kRegisterWords ? kWords - kRegisterWords : 0;
   static constexpr int kFirstChecks = std::min(kMaxRows, Graph::kDenseRows + 8);
-  static constexpr int kExtensions = kMaxRows - Graph::kDenseRows;
   // Codes of the dense rows alone scale all checks alike.
   static constexpr bool kHasHeavy = kMaxRows > Graph::kDenseRows;
 
  public:
   // Shared memory, in words.
-  static constexpr int kChannelBegin = Graph::kCoreColumns * kStride;
-  static constexpr int kTotalsBegin = kChannelBegin + (kExtensions + 1) / 2 * kStride;
-  static constexpr int kNextBegin =
-      kTotalsBegin + (kFlooding ? (kExtensions + 1) / 2 : kExtensions) * kStride;
+  static constexpr int kExtensionBegin = Graph::kCoreColumns * kStride;
+  static constexpr int kNextBegin = kExtensionBegin + Extension::kSharedWords;
   static constexpr int kMessagesBegin =
       kNextBegin + (kFlooding ? Graph::kCoreColumns * kStride : 0);
   // Enough for the most code words that there are threads for, kStride of zc = 2.
   static constexpr int kStaged =
-      kStride * StagedLlr::Words(2 * (Graph::kCoreColumns + kExtensions));
+      kStride * StagedLlr::Words(2 * (Graph::kCoreColumns + kMaxRows - Graph::kDenseRows));
   static constexpr int kProgressBegin = kMessagesBegin + std::max(kShareds * kStride, kStaged);
   static constexpr int SharedWords(int pairs) {
     constexpr uint32_t kWordsPerPair =
@@ -88,18 +80,7 @@ class NrDecoder {
   }
 
   __device__ __forceinline__ NrDecoder(const NrParameters& p, uint32_t* shared)
-      : p_(p),
-        app_(shared),
-        channel_(reinterpret_cast<uint16_t*>(shared + kChannelBegin) + threadIdx.x),
-        totals_(shared + kTotalsBegin + threadIdx.x),
-        extension_messages_(reinterpret_cast<uint16_t*>(shared + kTotalsBegin) + threadIdx.x),
-        messages_(shared + kMessagesBegin + threadIdx.x),
-        progress_(shared + kProgressBegin, p.shape.pairs) {
-    minus_zc4_ = p.minus_zc4;
-    pair_ = kSidewise ? threadIdx.x / p.shape.zc : 0;
-    pair_base_ = kSidewise ? pair_ * p.shape.zc * 4 : 0;
-    row4_ = Opaque(threadIdx.x * 4 - pair_base_);
-  }
+      : NrDecoder(p, shared, kSidewise ? threadIdx.x / p.shape.zc : 0) {}
 
   __device__ __forceinline__ void Run() {
     InitProgress(p_.io, p_.shape, progress_);
@@ -109,13 +90,7 @@ class NrDecoder {
     Load();
     __syncthreads();
     for (uint32_t iteration = 1;; ++iteration) {
-      row4_ += p_.zero;  // addresses are made anew: there are no registers to keep them
-      Group<0> first;
-      Prefetch<0>(first);
-      LoadLate<0>(first);
-      RunGroup<0>(first);
-      row4_ += p_.zero;
-      __syncthreads();
+      Rows::Iterate(p_.shape.rows);
       if constexpr (kFlooding) TakeNext();
       const bool settle = p_.shape.early_termination || iteration == p_.shape.max_iterations;
       if (settle && Settle(
@@ -128,29 +103,32 @@ class NrDecoder {
   }
 
  private:
-  // A group's rows and edges, and the registers that a group starts with.
+  __device__ __forceinline__ NrDecoder(const NrParameters& p, uint32_t* shared, uint32_t pair)
+      : Rows(p.shifts, shared, kSidewise ? pair * p.shape.zc : 0,
+             threadIdx.x - (kSidewise ? pair * p.shape.zc : 0)),
+        p_(p),
+        extension_(p.scales, shared + kExtensionBegin),
+        messages_(shared + kMessagesBegin + threadIdx.x),
+        progress_(shared + kProgressBegin, p.shape.pairs),
+        pair_(pair) {}
+
+  // The registers that a group starts with.
   template <int kFirst>
-  static constexpr int kGroupEnd = std::min(L::GroupEnd(kFirst), kMaxRows);
-  template <int kFirst, int kLast = kGroupEnd<kFirst>>
-  struct Group {
-    static constexpr int kBegin = L::template kEdgeBegin<kFirst>;
-    static constexpr int kEdges = L::template kEdgeBegin<kLast> - kBegin;
+  struct Group : RowGroup<Graph, kMaxRows, kFirst> {
+    using G = RowGroup<Graph, kMaxRows, kFirst>;
     static constexpr int kFirstWord = L::template kWordBegin<kFirst>;
-    static constexpr int kNumWords = L::template kWordBegin<kLast> - kFirstWord;
-    uint32_t address[kEdges];               // of a core edge's app, in bytes
-    uint32_t app[kEdges];                   // stored app; for an extension edge, ch + 128 in bytes
-    uint32_t next[kFlooding ? kEdges : 1];  // likewise, of a core edge
-    uint32_t word[kNumWords];               // messages
+    static constexpr int kNumWords = L::template kWordBegin<G::kLast> - kFirstWord;
+    uint32_t address[G::kEdges];               // of a core edge's app, in bytes
+    uint32_t app[G::kEdges];                   // stored app; of an extension edge, its Bytes
+    uint32_t next[kFlooding ? G::kEdges : 1];  // likewise, of a core edge
+    uint32_t word[kNumWords];                  // messages
   };
 
-  __device__ __forceinline__ uint32_t& App(uint32_t address, int column) {
-    return *reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(app_ + column * kStride) + address);
-  }
-  // Where a row puts it.
-  __device__ __forceinline__ uint32_t& NextApp(uint32_t address, int column) {
+  // Where a row puts an app.
+  __device__ __forceinline__ uint32_t& NextApp(uint32_t address, int column) const {
     return App(address + (kFlooding ? 4 * kNextBegin : 0), column);
   }
-  __device__ __forceinline__ void TakeNext() {
+  __device__ __forceinline__ void TakeNext() const {
 #pragma unroll
     for (int c = 0; c < Graph::kCoreColumns; ++c) {
       app_[c * kStride + threadIdx.x] = app_[kNextBegin + c * kStride + threadIdx.x];
@@ -158,23 +136,12 @@ class NrDecoder {
     __syncthreads();
   }
 
-  // Where the bit of this thread's row in the block of an edge lies in its column, in bytes.
-  __device__ __forceinline__ uint32_t Locate(uint32_t edge) const {
-    return Rotate(row4_, p_.shift4[edge], minus_zc4_) + pair_base_;
-  }
-
   __device__ __forceinline__ void Load() {
-    const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row4_ / 4);
+    const uint32_t row = Rows::row4_ / 4;
+    const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
     llr.Wait();
-    const uint32_t pair_begin = threadIdx.x - row4_ / 4;
-    llr.StoreApps(Graph::kCoreColumns, app_ + pair_begin, kStride);
-    if constexpr (kExtensions > 0) {
-      llr.StoreBytes(Graph::kCoreColumns, Graph::kCoreColumns + p_.shape.rows - Graph::kDenseRows,
-                     channel_ - row4_ / 4, kStride);
-      for (uint32_t e = p_.shape.rows - Graph::kDenseRows; e < kExtensions; ++e) {
-        channel_[e * kStride] = 0x8080;
-      }
-    }
+    llr.StoreApps(Graph::kCoreColumns, app_ + (threadIdx.x - row), kStride);
+    extension_.Load(llr, p_.shape.rows, row);
     __syncthreads();  // the staged LLRs are read: their place becomes the messages'
     Unroll<(kWords < kRegisterWords ? kWords : kRegisterWords)>(
         [&](auto i) { registers_[i] = kNoMessages; });
@@ -199,26 +166,30 @@ class NrDecoder {
     }
   }
 
-  // Nobody writes what flooding reads.
-  template <int kFirst, int kEdge>
-  static constexpr bool kIsAppEarly = kFlooding || L::template kIsEarly<kFirst, kEdge>;
-
-  // What a group can do before the barrier that precedes it.
-  template <int kFirst, int kLast>
-  __device__ __forceinline__ void Prefetch(Group<kFirst, kLast>& g) {
-    using G = Group<kFirst, kLast>;
+  template <int kFirst>
+  __device__ __forceinline__ void Prefetch(Group<kFirst>& g) const {
+    using G = Group<kFirst>;
     Unroll<G::kEdges>([&](auto e) {
       constexpr int kEdge = G::kBegin + e;
       if constexpr (L::template kIsCore<kEdge>) {
         g.address[e] = Locate(kEdge);
-        if constexpr (kIsAppEarly<kFirst, kEdge>) {
-          g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
-        }
       } else {
-        g.app[e] = channel_[(L::template kRowOf<kEdge> - Graph::kDenseRows) * kStride];
+        g.app[e] = extension_.Bytes(L::template kRowOf<kEdge> - Graph::kDenseRows);
       }
     });
+    Rows::template ReadApps<kFirst, true>(g);
     Unroll<G::kNumWords>([&](auto w) { g.word[w] = LoadWord<G::kFirstWord + w>(); });
+  }
+
+  template <int kFirst>
+  __device__ __forceinline__ void ReadLate(Group<kFirst>& g) const {
+    using G = Group<kFirst>;
+    Unroll<G::kEdges>([&](auto e) {
+      constexpr int kEdge = G::kBegin + e;
+      if constexpr (kFlooding && L::template kIsCore<kEdge> && !L::template kIsFirst<kEdge>) {
+        g.next[e] = NextApp(g.address[e], L::template kColumn<kEdge>);
+      }
+    });
   }
 
   template <int kRow>
@@ -227,29 +198,13 @@ class NrDecoder {
   // A row's y for x, see MessageScale.
   template <int kRow>
   __device__ __forceinline__ uint32_t Message(uint32_t x) const {
-    return kIsHeavy<kRow> ? p_.heavy.Of(x) : p_.light.WithoutOffset(x);
+    return kIsHeavy<kRow> ? p_.scales.heavy.Of(x) : p_.scales.light.WithoutOffset(x);
   }
 
-  // The rest, after it.
-  template <int kFirst, int kLast>
-  __device__ __forceinline__ void LoadLate(Group<kFirst, kLast>& g) {
-    using G = Group<kFirst, kLast>;
-    Unroll<G::kEdges>([&](auto e) {
-      constexpr int kEdge = G::kBegin + e;
-      if constexpr (L::template kIsCore<kEdge> && !kIsAppEarly<kFirst, kEdge>) {
-        g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
-      }
-      if constexpr (kFlooding && L::template kIsCore<kEdge> && !L::template kIsFirst<kEdge>) {
-        g.next[e] = NextApp(g.address[e], L::template kColumn<kEdge>);
-      }
-    });
-  }
-
-  // The checks of rows kFirst .. kLast - 1.
-  template <int kFirst, int kLast>
-  __device__ __forceinline__ void Process(Group<kFirst, kLast>& g) {
-    using G = Group<kFirst, kLast>;
-    Unroll<kLast - kFirst>([&](auto i) {
+  template <int kFirst>
+  __device__ __forceinline__ void Process(Group<kFirst>& g) {
+    using G = Group<kFirst>;
+    Unroll<G::kRows>([&](auto i) {
       constexpr int kRow = kFirst + i;
       constexpr int kDegree = L::template kCoreDegree<kRow>;
       constexpr int kEdge = L::template kEdgeBegin<kRow> - G::kBegin;
@@ -267,9 +222,9 @@ class NrDecoder {
       });
       // backward[e]: all from edge e on, with the extension edge and the limit.
       uint32_t backward[kDegree + 1];
-      backward[kDegree] = p_.limit;
+      backward[kDegree] = p_.scales.limit;
       if constexpr (kRow >= Graph::kDenseRows) {
-        backward[kDegree] = BoxPlus(p_.limit, Channel(g.app[kEdge + kDegree]));
+        backward[kDegree] = BoxPlus(p_.scales.limit, Extension::Channel(g.app[kEdge + kDegree]));
       }
       Unroll<kDegree - 1>([&](auto j) {
         constexpr int kE = kDegree - 1 - j;
@@ -289,61 +244,10 @@ class NrDecoder {
           StoreWord<G::kFirstWord + kWord + e / 2>(PackMessages(y[e], y[e]));
         }
       });
-      if constexpr (kRow >= Graph::kDenseRows && kFlooding) {
-        const uint32_t r = Message<kRow>(BoxPlus(forward, p_.limit));
-        extension_messages_[(kRow - Graph::kDenseRows) * kStride] =
-            static_cast<uint16_t>(PackMessages(r, r));
-      } else if constexpr (kRow >= Graph::kDenseRows) {
-        totals_[(kRow - Graph::kDenseRows) * kStride] = forward;
+      if constexpr (kRow >= Graph::kDenseRows) {
+        extension_.Keep(kRow - Graph::kDenseRows, forward, kIsHeavy<kRow>);
       }
     });
-  }
-
-  // ch * 2^-14 of bytes ch + 128.
-  __device__ __forceinline__ static uint32_t Channel(uint32_t bytes) {
-    return Fma2(UnpackMessage(bytes, 0), kHalfTwoTo10, kHalfMinus128);
-  }
-
-  // app * 2^-14 of this thread's bit of an extension column: ch + r, r from the row's core edges.
-  __device__ __forceinline__ uint32_t ExtensionApp(uint32_t extension, bool is_heavy) const {
-    const uint32_t channel = Max2(Channel(channel_[extension * kStride]), kHalfMinus127);
-    if constexpr (kFlooding) {
-      const uint32_t r = UnpackMessage(extension_messages_[extension * kStride], 0);
-      return Fma2(r, kHalfTwoTo10, Add2(channel, kHalfMinus128));
-    }
-    const uint32_t x = BoxPlus(totals_[extension * kStride], p_.limit);
-    const uint32_t r = is_heavy ? p_.heavy.Of(x, 0) : p_.light.WithoutOffset(x, 0);
-    return Fma2(r, kHalfTwoTo10, channel);
-  }
-
-  // Its bit, in the halves' signs. Of integers of 2^-24 here: (ch + 128) + r, then less 128.
-  __device__ __forceinline__ uint32_t ExtensionBits(uint32_t extension, bool is_heavy) const {
-    const uint32_t channel =
-        __vmaxu2(UnpackMessage(channel_[extension * kStride], 0), Both(1));  // -128 is -127
-    if constexpr (kFlooding) {
-      const uint32_t sum =
-          Add2(channel, UnpackMessage(extension_messages_[extension * kStride], 0));
-      return Add2(sum, Both(2 * 128) ^ kSigns);
-    }
-    const uint32_t x = BoxPlus(totals_[extension * kStride], p_.limit);
-    const uint32_t sum = is_heavy ? p_.heavy.Of(x, channel) : p_.light.WithoutOffset(x, channel);
-    return Add2(sum, kHalf128 ^ kSigns);
-  }
-
-  // Of a group of which the code has the first rows only, the others change nothing: their ch is 0,
-  // and so are all their messages.
-  template <int kFirst>
-  __device__ __forceinline__ void RunGroup(Group<kFirst>& g) {
-    constexpr int kNext = kGroupEnd<kFirst>;
-    Process(g);
-    if constexpr (kNext < kMaxRows) {
-      if (p_.shape.rows <= kNext) return;
-      Group<kNext> next;
-      Prefetch(next);
-      __syncthreads();
-      LoadLate(next);
-      RunGroup<kNext>(next);
-    }
   }
 
   // The parity of this thread's checks in rows kFrom .. kTo - 1: the sign bits of those that fail.
@@ -360,7 +264,7 @@ class NrDecoder {
         parity ^= Add2(app, kHalfMinus128);
       });
       if constexpr (kRow >= Graph::kDenseRows) {
-        parity ^= ExtensionBits(kRow - Graph::kDenseRows, kIsHeavy<kRow>);
+        parity ^= extension_.Bits(kRow - Graph::kDenseRows, kIsHeavy<kRow>);
       }
       failed |= parity;
     });
@@ -382,23 +286,15 @@ class NrDecoder {
       if (column < Graph::kCoreColumns) {
         return ToSoft(app_[column * kStride + threadIdx.x]) >> (16 * half);
       }
-      const uint32_t extension = column - Graph::kCoreColumns;
-      const bool is_heavy = (p_.heavy_rows >> (extension + Graph::kDenseRows) & 1) != 0;
-      return ToSoft(Add2(ExtensionApp(extension, is_heavy), kHalfMinus128 ^ kSigns)) >> (16 * half);
+      return ToSoft(extension_.App(column - Graph::kCoreColumns)) >> (16 * half);
     });
   }
 
   const NrParameters& p_;
-  uint32_t* app_;
-  uint16_t* channel_;             // this thread's own, kStride apart
-  uint32_t* totals_;              // likewise; not of flooding
-  uint16_t* extension_messages_;  // likewise; of flooding alone
-  uint32_t* messages_;            // likewise
+  Extension extension_;
+  uint32_t* messages_;  // this thread's own, kStride apart
   Progress progress_;
-  uint32_t minus_zc4_;
   uint32_t pair_;
-  uint32_t pair_base_;  // pair * zc * 4
-  uint32_t row4_;       // row of the circulant * 4
   uint32_t registers_[kRegisterWords];
 };
 

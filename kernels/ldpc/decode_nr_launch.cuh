@@ -34,16 +34,13 @@ device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& en
   device::NrParameters p{};
   p.io = MakeIo(batch);
   p.shape = MakeShape(batch, engine, pairs);
-  p.heavy = HeavyScaleOf(engine);
-  p.light = LightScaleOf(engine);
-  p.limit = LimitHalves(engine);
+  p.scales.heavy = HeavyScaleOf(engine);
+  p.scales.light = LightScaleOf(engine);
+  p.scales.limit = LimitHalves(engine);
   for (int r = 0; r < code.rows(); ++r) {
-    if (Graph::kDegree[r] >= kHeavyDegree) p.heavy_rows |= uint64_t{1} << r;
+    if (Graph::kDegree[r] >= kHeavyDegree) p.scales.heavy_rows |= uint64_t{1} << r;
   }
-  p.minus_zc4 = 0 - 4 * p.shape.zc;
-  p.zero = 0;
-  const absl::Span<const Edge> edges = code.edges();
-  for (size_t e = 0; e < edges.size(); ++e) p.shift4[e] = 4u * edges[e].shift;
+  p.shifts = MakeNrShifts(code);
   return p;
 }
 

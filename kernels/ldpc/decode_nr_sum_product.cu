@@ -29,9 +29,7 @@ struct Variant {
     p.words = static_cast<uint32_t>(words);
     p.llr_scale = batch.parameters.llr_scale;
     p.workspace = static_cast<float*>(batch.workspace);
-    p.minus_zc4 = 0 - 4 * p.shape.zc;
-    const absl::Span<const Edge> edges = code.edges();
-    for (size_t e = 0; e < edges.size(); ++e) p.shift4[e] = 4u * edges[e].shift;
+    p.shifts = MakeNrShifts(code);
     int blocks = (batch.num_blocks + words - 1) / words;
     if (Decoder::kWorkspaceWords > 0) {
       blocks = std::min({blocks, kMostSlots, kBlocks * limits->multiprocessors});
@@ -48,13 +46,16 @@ using Wimax = Variant<device::Wimax12, 32, 44, 8>;
 
 int64_t NrSumProductWorkspaceBytes1() { return Nr1::WorkspaceBytes(); }
 int64_t NrSumProductWorkspaceBytes2() { return Nr2::WorkspaceBytes(); }
-absl::Status LaunchNrSumProduct1(const DecodeBatch& batch, cudaStream_t stream) {
+absl::Status LaunchNrSumProduct1(const DecodeBatch& batch, const Engine& /*engine*/,
+                                 cudaStream_t stream) {
   return Nr1::Launch(batch, stream);
 }
-absl::Status LaunchNrSumProduct2(const DecodeBatch& batch, cudaStream_t stream) {
+absl::Status LaunchNrSumProduct2(const DecodeBatch& batch, const Engine& /*engine*/,
+                                 cudaStream_t stream) {
   return Nr2::Launch(batch, stream);
 }
-absl::Status LaunchWimax12SumProduct(const DecodeBatch& batch, cudaStream_t stream) {
+absl::Status LaunchWimax12SumProduct(const DecodeBatch& batch, const Engine& /*engine*/,
+                                     cudaStream_t stream) {
   return Wimax::Launch(batch, stream);
 }
 

@@ -1,6 +1,6 @@
 // The sum-product decoder of the NR codes: layered, unrolled over a base graph known at compile
 // time. Device code. The arithmetic is explained in decode_odds.cuh, the graph's layout in
-// decode_nr_graph.cuh.
+// decode_nr_graph.cuh, the way through its rows in decode_nr_rows.cuh.
 //
 // A thread block decodes `words` code words side by side, words * zc <= Graph::kMaxZc threads, one
 // thread for a row of the circulant, and goes on to the next ones. A message is a float, and there
@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "kernels/ldpc/decode_nr_graph.cuh"
+#include "kernels/ldpc/decode_nr_rows.cuh"
 #include "kernels/ldpc/decode_odds.cuh"
 #include "kernels/ldpc/decode_word.cuh"
 #include "kernels/ldpc/unroll.cuh"
@@ -29,9 +30,7 @@ struct NrSumProductParameters {
   uint32_t words;     // code words side by side
   float llr_scale;
   float* workspace;  // kWorkspaceWords a thread block
-  uint32_t minus_zc4;
-  uint32_t zero;  // 0, but the compiler does not know
-  uint32_t shift4[kNrMaxEdges];
+  NrShifts shifts;
 };
 
 // Where a core edge's messages lie: the graph's are dealt out in turn, in the same proportion.
@@ -75,10 +74,16 @@ struct MessagePlaces {
 };
 
 template <class Graph, int kRegisterEdges, int kSharedEdges>
-class NrSumProductDecoder {
+class NrSumProductDecoder : NrRows<NrSumProductDecoder<Graph, kRegisterEdges, kSharedEdges>, Graph,
+                                   Graph::kRows, float, false> {
+  using Rows = NrRows<NrSumProductDecoder, Graph, Graph::kRows, float, false>;
+  friend Rows;
   using L = Layout<Graph>;
   using Places = MessagePlaces<Graph, kRegisterEdges, kSharedEdges>;
-  static constexpr int kStride = Graph::kMaxZc;
+  using Rows::App;
+  using Rows::app_;
+  using Rows::kStride;
+  using Rows::Locate;
   static constexpr int kExtensions = Graph::kRows - Graph::kDenseRows;
 
  public:
@@ -93,12 +98,10 @@ class NrSumProductDecoder {
   static constexpr int kWorkspaceWords = (Places::kInWorkspace + kExtensions) * kStride;
 
   __device__ __forceinline__ NrSumProductDecoder(const NrSumProductParameters& p, float* shared)
-      : p_(p),
+      : Rows(p.shifts, shared, threadIdx.x / p.shape.zc * p.shape.zc, threadIdx.x % p.shape.zc),
+        p_(p),
         word_(threadIdx.x / p.shape.zc),
         row_(threadIdx.x - word_ * p.shape.zc),
-        row4_(Opaque(row_ * 4)),
-        base4_(word_ * p.shape.zc * 4),
-        app_(shared),
         odds_(shared + kOddsBegin),
         messages_(shared + kMessagesBegin + threadIdx.x),
         channel_(reinterpret_cast<int8_t*>(shared + kChannelBegin) + threadIdx.x),
@@ -118,14 +121,11 @@ class NrSumProductDecoder {
 
  private:
   template <int kFirst>
-  static constexpr int kGroupEnd = std::min(L::GroupEnd(kFirst), Graph::kRows);
-  template <int kFirst, int kLast = kGroupEnd<kFirst>>
-  struct Group {
-    static constexpr int kBegin = L::template kEdgeBegin<kFirst>;
-    static constexpr int kEdges = L::template kEdgeBegin<kLast> - kBegin;
-    uint32_t address[kEdges];  // of a core edge's app, in bytes
-    float value[kEdges];       // its message; x of an extension edge, with the sign
-    float app[kEdges];
+  struct Group : RowGroup<Graph, Graph::kRows, kFirst> {
+    using G = RowGroup<Graph, Graph::kRows, kFirst>;
+    uint32_t address[G::kEdges];  // of a core edge's app, in bytes
+    float value[G::kEdges];       // its message; x of an extension edge, with the sign
+    float app[G::kEdges];
   };
 
   // One past the end is as if nothing of it was received.
@@ -153,13 +153,7 @@ class NrSumProductDecoder {
     progress_.Begin(exists);
     __syncthreads();
     for (uint32_t iteration = 1;; ++iteration) {
-      row4_ += p_.zero;  // addresses are made anew: there are no registers to keep them
-      Group<0> first;
-      Prefetch<0>(first);
-      LoadLate<0>(first);
-      RunGroup<0>(first);
-      row4_ += p_.zero;
-      __syncthreads();
+      Rows::Iterate(p_.shape.rows);
       const bool last = iteration == p_.shape.max_iterations;
       if (!p_.shape.early_termination && !last) continue;
       if (progress_.Settle(
@@ -167,13 +161,6 @@ class NrSumProductDecoder {
         return;
       }
     }
-  }
-
-  __device__ __forceinline__ float& App(uint32_t address, int column) const {
-    return *reinterpret_cast<float*>(reinterpret_cast<char*>(app_ + column * kStride) + address);
-  }
-  __device__ __forceinline__ uint32_t Locate(uint32_t edge) const {
-    return Rotate(row4_, p_.shift4[edge], p_.minus_zc4) + base4_;
   }
 
   template <int kEdge>
@@ -188,42 +175,28 @@ class NrSumProductDecoder {
     }
   }
 
-  // What a group can do before the barrier that precedes it.
-  template <int kFirst, int kLast>
-  __device__ __forceinline__ void Prefetch(Group<kFirst, kLast>& g) {
-    using G = Group<kFirst, kLast>;
+  template <int kFirst>
+  __device__ __forceinline__ void Prefetch(Group<kFirst>& g) {
+    using G = Group<kFirst>;
     Unroll<G::kEdges>([&](auto e) {
       constexpr int kEdge = G::kBegin + e;
       if constexpr (L::template kIsCore<kEdge>) {
         g.address[e] = Locate(kEdge);
         g.value[e] = Message<kEdge>();
-        if constexpr (L::template kIsEarly<kFirst, kEdge>) {
-          g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
-        }
       } else {
         const int channel = channel_[(L::template kRowOf<kEdge> - Graph::kDenseRows) * kStride];
         g.value[e] = WithSign(odds_[channel + 128], static_cast<uint32_t>(channel));
       }
     });
+    Rows::template ReadApps<kFirst, true>(g);
   }
+  template <int kFirst>
+  __device__ __forceinline__ void ReadLate(Group<kFirst>&) const {}
 
-  // The rest, after it.
-  template <int kFirst, int kLast>
-  __device__ __forceinline__ void LoadLate(Group<kFirst, kLast>& g) {
-    using G = Group<kFirst, kLast>;
-    Unroll<G::kEdges>([&](auto e) {
-      constexpr int kEdge = G::kBegin + e;
-      if constexpr (L::template kIsCore<kEdge> && !L::template kIsEarly<kFirst, kEdge>) {
-        g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
-      }
-    });
-  }
-
-  // The checks of rows kFirst .. kLast - 1.
-  template <int kFirst, int kLast>
-  __device__ __forceinline__ void Process(Group<kFirst, kLast>& g) {
-    using G = Group<kFirst, kLast>;
-    Unroll<kLast - kFirst>([&](auto i) {
+  template <int kFirst>
+  __device__ __forceinline__ void Process(Group<kFirst>& g) {
+    using G = Group<kFirst>;
+    Unroll<G::kRows>([&](auto i) {
       constexpr int kRow = kFirst + i;
       constexpr int kDegree = L::template kCoreDegree<kRow>;
       constexpr int kBegin = L::template kEdgeBegin<kRow>;
@@ -263,22 +236,6 @@ class NrSumProductDecoder {
     });
   }
 
-  // Of a group of which the code has the first rows only, the others change nothing: their channel
-  // value is 0, and so are all their messages.
-  template <int kFirst>
-  __device__ __forceinline__ void RunGroup(Group<kFirst>& g) {
-    constexpr int kNext = kGroupEnd<kFirst>;
-    Process(g);
-    if constexpr (kNext < Graph::kRows) {
-      if (p_.shape.rows <= kNext) return;
-      Group<kNext> next;
-      Prefetch(next);
-      __syncthreads();
-      LoadLate(next);
-      RunGroup<kNext>(next);
-    }
-  }
-
   __device__ __forceinline__ float ExtensionApp(uint32_t extension) const {
     return ToUnits(channel_[extension * kStride], p_.llr_scale) +
            workspace_[(Places::kInWorkspace + extension) * kStride];
@@ -313,9 +270,6 @@ class NrSumProductDecoder {
   const NrSumProductParameters& p_;
   uint32_t word_;
   uint32_t row_;
-  uint32_t row4_;
-  uint32_t base4_;
-  float* app_;
   float* odds_;       // of every byte + 128
   float* messages_;   // this thread's own, kStride apart
   int8_t* channel_;   // likewise

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kernels/ldpc/decode_device.cuh"
+#include "kernels/ldpc/decode_nr_rows.cuh"
 
 namespace baseband::ldpc {
 
@@ -53,6 +54,15 @@ inline device::MessageScale HeavyScaleOf(const Engine& engine) {
 }
 inline uint32_t LimitHalves(const Engine& engine) {
   return HalvesOf(std::ldexp(static_cast<float>(engine.magnitude_limit), -14));
+}
+
+// Of a code that matches a graph.
+inline device::NrShifts MakeNrShifts(const Code& code) {
+  device::NrShifts shifts{};
+  shifts.minus_zc4 = 0 - 4 * static_cast<uint32_t>(code.zc());
+  const absl::Span<const Edge> edges = code.edges();
+  for (size_t e = 0; e < edges.size(); ++e) shifts.shift4[e] = 4u * edges[e].shift;
+  return shifts;
 }
 
 }  // namespace baseband::ldpc

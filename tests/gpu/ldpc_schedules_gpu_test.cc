@@ -1,4 +1,4 @@
-// LaunchDecode's integer engine under the flooding schedule against the CPU's version, bit for bit.
+// LaunchDecode's integer engine under either schedule against the CPU's version, bit for bit.
 #include <algorithm>
 #include <random>
 #include <string>
@@ -11,22 +11,32 @@
 namespace baseband::ldpc {
 namespace {
 
-DecodeParameters Flooding(int iterations, bool early_termination) {
-  DecodeParameters parameters = Iterations(iterations, early_termination);
-  parameters.schedule = Schedule::kFlooding;
-  return parameters;
-}
+class LdpcSchedulesGpuTest : public LdpcDecodeGpuTest,
+                             public ::testing::WithParamInterface<Schedule> {
+ protected:
+  static DecodeParameters Parameters(int iterations, bool early_termination) {
+    DecodeParameters parameters = Iterations(iterations, early_termination);
+    parameters.schedule = GetParam();
+    return parameters;
+  }
+};
 
-TEST_F(LdpcDecodeGpuTest, FloodingEqualsTheCpuForEveryLiftingSize) {
-  Random random(21);
+INSTANTIATE_TEST_SUITE_P(Schedules, LdpcSchedulesGpuTest,
+                         ::testing::Values(Schedule::kLayered, Schedule::kFlooding),
+                         [](const auto& test) {
+                           return test.param == Schedule::kLayered ? "Layered" : "Flooding";
+                         });
+
+TEST_P(LdpcSchedulesGpuTest, EveryLiftingSizeEqualsTheCpu) {
+  Random random(1);
   for (const int base_graph : {1, 2}) {
     for (const int zc : NrLiftingSizes()) {
       for (const int rows : {4, 0}) {
         const CodePtr code = *NrCode(base_graph, zc, rows);
-        EXPECT_EQ(DecodeWorkspaceBytes(*code, Flooding(4, true)), 0);
+        EXPECT_EQ(DecodeWorkspaceBytes(*code, Parameters(4, true)), 0);
         const size_t count = zc < 64 ? 401 : 5;
         for (const bool ends_early : {false, true}) {
-          ExpectEqualToCpu(*code, Flooding(4, ends_early),
+          ExpectEqualToCpu(*code, Parameters(4, ends_early),
                            RandomJobs(*code, count, random, ends_early));
         }
       }
@@ -34,41 +44,41 @@ TEST_F(LdpcDecodeGpuTest, FloodingEqualsTheCpuForEveryLiftingSize) {
   }
 }
 
-TEST_F(LdpcDecodeGpuTest, FloodingEqualsTheCpuForEveryNumberOfRows) {
-  Random random(22);
+TEST_P(LdpcSchedulesGpuTest, EveryNumberOfRowsEqualsTheCpu) {
+  Random random(2);
   for (const int base_graph : {1, 2}) {
     for (int rows = 4; rows <= (base_graph == 1 ? 46 : 42); ++rows) {
       for (const int zc : {384, 36}) {
         const CodePtr code = *NrCode(base_graph, zc, rows);
-        ExpectEqualToCpu(*code, Flooding(3, true), RandomJobs(*code, 3, random, false));
-        ExpectEqualToCpu(*code, Flooding(2, false), RandomJobs(*code, 3, random, true));
+        ExpectEqualToCpu(*code, Parameters(3, true), RandomJobs(*code, 3, random, false));
+        ExpectEqualToCpu(*code, Parameters(2, false), RandomJobs(*code, 3, random, true));
       }
     }
   }
 }
 
-TEST_F(LdpcDecodeGpuTest, FloodingEqualsTheCpuForEveryBatchSize) {
-  Random random(23);
+TEST_P(LdpcSchedulesGpuTest, EveryBatchSizeEqualsTheCpu) {
+  Random random(3);
   for (const CodePtr& code : {*NrCode(1, 384), *NrCode(1, 384, 4), *NrCode(2, 96), *NrCode(1, 2),
                               *WimaxCode("1/2", 2304), *WifiCode("5/6", 648)}) {
-    for (const size_t count : {1, 2, 3, 33, 133, 265, 700}) {
-      ExpectEqualToCpu(*code, Flooding(5, true), RandomJobs(*code, count, random, false));
+    for (const size_t count : {1, 2, 3, 31, 32, 33, 132, 133, 263, 264, 265, 700}) {
+      ExpectEqualToCpu(*code, Parameters(5, true), RandomJobs(*code, count, random, false));
     }
   }
 }
 
-TEST_F(LdpcDecodeGpuTest, FloodingEqualsTheCpuForEveryCodeOfTheIeee) {
-  Random random(24);
+TEST_P(LdpcSchedulesGpuTest, EveryCodeOfTheIeeeEqualsTheCpu) {
+  Random random(4);
   for (const CodePtr& code : testing::IeeeCodes()) {
-    EXPECT_EQ(DecodeWorkspaceBytes(*code, Flooding(6, true)), 0);
-    ExpectEqualToCpu(*code, Flooding(6, true), RandomJobs(*code, 33, random));
+    EXPECT_EQ(DecodeWorkspaceBytes(*code, Parameters(6, true)), 0);
+    ExpectEqualToCpu(*code, Parameters(6, true), RandomJobs(*code, 33, random));
   }
 }
 
-TEST_F(LdpcDecodeGpuTest, FloodingOfCodesOfAClientEqualsTheCpu) {
-  Random random(25);
-  std::mt19937 generator(26);
-  for (const int zc : {1, 2, 3, 31, 32, 33, 128, 257, 512}) {
+TEST_P(LdpcSchedulesGpuTest, CodesOfAClientEqualTheCpu) {
+  Random random(8);
+  std::mt19937 generator(9);
+  for (const int zc : {1, 2, 3, 16, 31, 32, 33, 100, 127, 128, 129, 257, 511, 512}) {
     BaseMatrix matrix = testing::TriangularMatrix(6, 14, zc, &generator);
     matrix.punctured_columns = random.Below(3);
     for (const BaseMatrix& m : {matrix, testing::FullMatrix(9, 20, zc, false, &generator),
@@ -76,7 +86,7 @@ TEST_F(LdpcDecodeGpuTest, FloodingOfCodesOfAClientEqualsTheCpu) {
       const auto code = Code::Create(m, Family::kCustom, "custom zc=" + std::to_string(zc));
       ASSERT_THAT(code, IsOk());
       for (const Algorithm algorithm : {Algorithm::kNormalizedMinSum, Algorithm::kBitFlipping}) {
-        DecodeParameters parameters = Flooding(4, random.Below(2) == 0);
+        DecodeParameters parameters = Parameters(4, random.Below(2) == 0);
         parameters.algorithm = algorithm;
         ExpectEqualToCpu(**code, parameters, RandomJobs(**code, 7, random));
       }
@@ -84,10 +94,11 @@ TEST_F(LdpcDecodeGpuTest, FloodingOfCodesOfAClientEqualsTheCpu) {
   }
 }
 
-TEST_F(LdpcDecodeGpuTest, FloodingOfUnsoundLlrsEqualsTheCpu) {
+TEST_P(LdpcSchedulesGpuTest, UnsoundLlrsEqualTheCpu) {
   Random random(27);
-  for (const CodePtr& code : {*NrCode(1, 384), *NrCode(1, 352, 7), *NrCode(2, 72),
-                              *WimaxCode("1/2", 2304), *WimaxCode("5/6", 576)}) {
+  for (const CodePtr& code :
+       {*NrCode(1, 384), *NrCode(1, 352, 7), *NrCode(1, 384, 4), *NrCode(1, 224, 12),
+        *NrCode(2, 72), *NrCode(2, 208, 8), *WimaxCode("1/2", 2304), *WimaxCode("5/6", 576)}) {
     for (const Scaling scaling : testing::kScalings) {
       std::vector<Job> jobs(5);
       for (Job& job : jobs) job.llr.resize(static_cast<size_t>(code->num_sent()));
@@ -97,7 +108,7 @@ TEST_F(LdpcDecodeGpuTest, FloodingOfUnsoundLlrsEqualsTheCpu) {
         for (int8_t& llr : jobs[i].llr) llr = random.Below(2) == 0 ? -128 : 127;
       }
       jobs[4].num_filler = code->k() / 2;
-      DecodeParameters parameters = Flooding(10, random.Below(2) == 0);
+      DecodeParameters parameters = Parameters(10, random.Below(2) == 0);
       parameters.scaling = scaling;
       ExpectEqualToCpu(*code, parameters, jobs);
     }
