@@ -18,7 +18,8 @@
 // What is read is not overwritten by the row that reads it, which writes another slot of the
 // column. Behind the last row of an iteration comes the first, in the same way.
 //
-// Messages are in registers, two edges in a word; in the first kPlainRows rows one.
+// Messages are in registers, two edges in a word; in the first kPlainRows rows, and at the end of
+// an odd row, one.
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_NARROW_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_NARROW_CUH_
 
@@ -71,7 +72,23 @@ class NarrowDecoder {
     return words;
   }
   static constexpr int kWords = std::max(TeamWords(0, kMaxRows), TeamWords(1, kMaxRows));
-  static constexpr int kPlainWords[2] = {TeamWords(0, kPlainRows), TeamWords(1, kPlainRows)};
+  // Whether a word of a team has the message of one edge, as y.
+  static constexpr bool IsPlainWord(int team, int word) {
+    for (int r = team; r < kMaxRows; r += 2) {
+      if (word >= WordsOf(r)) {
+        word -= WordsOf(r);
+        continue;
+      }
+      return kIsPlain(r) || (L::CoreDegree(r) % 2 == 1 && word + 1 == WordsOf(r));
+    }
+    return false;
+  }
+  template <int kTeam, int kWord>
+  static constexpr bool kPlainWord = IsPlainWord(kTeam, kWord);
+  // Of places: those of plain rows, and the last of an odd row, which no other is packed with.
+  template <int kRow, int kPlace>
+  static constexpr bool kPlainPlace = kIsPlain(kRow) ||
+                                      (kPlace % 2 == 0 && kPlace + 1 == L::CoreDegree(kRow));
 
  public:
   static constexpr int kSharedWords = W::kSharedWords;
@@ -82,9 +99,7 @@ class NarrowDecoder {
   __device__ __forceinline__ void Run() {
     NarrowIo<Graph, kMaxRows, kAllRows, kCrc> io(w_);
     Unroll<kWords>([&](auto i) {
-      constexpr bool kPlain0 = i < kPlainWords[0];
-      constexpr bool kPlain1 = i < kPlainWords[1];
-      registers_[i] = (w_.team == 0 ? kPlain0 : kPlain1) ? kHalf128 : kNoMessages;
+      registers_[i] = (w_.team == 0 ? kPlainWord<0, i> : kPlainWord<1, i>) ? kHalf128 : kNoMessages;
     });
     io.Load();
     for (uint32_t iteration = 1;; ++iteration) {
@@ -130,11 +145,8 @@ class NarrowDecoder {
 
   template <int kRow, int kPlace>
   __device__ __forceinline__ uint32_t LoadMessage() const {
-    if constexpr (kPlain<kRow>) {
-      return registers_[kWordBegin<kRow> + kPlace];
-    } else {
-      return UnpackMessage(registers_[kWordBegin<kRow> + kPlace / 2], kPlace % 2);
-    }
+    const uint32_t word = registers_[kWordBegin<kRow> + (kPlain<kRow> ? kPlace : kPlace / 2)];
+    return kPlainPlace<kRow, kPlace> ? word : UnpackMessage(word, kPlace % 2);
   }
 
   // decode_narrow_schedule.cuh says who waits for what.
@@ -284,7 +296,7 @@ class NarrowDecoder {
       } else if constexpr (i % 2 == 1) {
         registers_[kWordBegin<kRow> + i / 2] = PackMessages(y[i - 1], y[i]);
       } else if constexpr (i + 1 == kDegree) {
-        registers_[kWordBegin<kRow> + i / 2] = PackMessages(y[i], y[i]);
+        registers_[kWordBegin<kRow> + i / 2] = y[i];
       }
     });
     if constexpr (kRow >= Graph::kDenseRows) w_.Total(kRow - Graph::kDenseRows) = backward;

@@ -7,7 +7,8 @@
 //
 //   shared     app of the core columns   [26][384] words
 //              extension columns         decode_nr_extension.cuh
-//              messages, what is left    [words][384]; before them, the LLRs as they arrive
+//              messages, what is left    decode_nr_messages.cuh; before them, the LLRs as they
+//                                        arrive
 //   registers  messages, kRegisterWords of each thread
 //
 // That is the layered schedule. Flooding has two apps: all rows read the one that the last
@@ -25,6 +26,7 @@
 #include "kernels/ldpc/decode_crc.cuh"
 #include "kernels/ldpc/decode_device.cuh"
 #include "kernels/ldpc/decode_nr_extension.cuh"
+#include "kernels/ldpc/decode_nr_messages.cuh"
 #include "kernels/ldpc/decode_nr_rows.cuh"
 #include "kernels/ldpc/decode_staged.cuh"
 #include "kernels/ldpc/unroll.cuh"
@@ -36,6 +38,7 @@ struct NrParameters {
   DecodeShape shape;
   NrScales scales;
   NrShifts shifts;
+  uint32_t ahead;  // thread blocks that run at once
 };
 
 enum class NrKind {
@@ -44,9 +47,13 @@ enum class NrKind {
   kFlooding,
 };
 
-template <class Graph, int kMaxRows, int kRegisterWords, bool kSidewise, NrKind kKind>
-class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kKind>, Graph,
-                         kMaxRows, uint32_t, kKind == NrKind::kFlooding> {
+// kMessageWidth: kWidth of the messages. kAhead: the LLRs of a later thread block are brought to
+// the L2 cache, which pays where a multiprocessor has nothing else to do while it waits for them.
+template <class Graph, int kMaxRows, int kRegisterWords, int kMessageWidth, bool kAhead,
+          bool kSidewise, NrKind kKind>
+class NrDecoder
+    : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidth, kAhead, kSidewise, kKind>,
+             Graph, kMaxRows, uint32_t, kKind == NrKind::kFlooding> {
   static constexpr bool kCrc = kKind == NrKind::kLayeredCrc;
   static constexpr bool kFlooding = kKind == NrKind::kFlooding;
   using Rows = NrRows<NrDecoder, Graph, kMaxRows, uint32_t, kFlooding>;
@@ -57,8 +64,7 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, k
   using Rows::app_;
   using Rows::kStride;
   using Rows::Locate;
-  static constexpr int kWords = L::template kWordBegin<kMaxRows>;
-  static constexpr int kShareds = kWords > kRegisterWords ? kWords - kRegisterWords : 0;
+  using Messages = NrMessages<Graph, kMaxRows, kRegisterWords, kMessageWidth>;
   static constexpr int kFirstChecks = std::min(kMaxRows, Graph::kDenseRows + 8);
   // Codes of the dense rows alone scale all checks alike.
   static constexpr bool kHasHeavy = kMaxRows > Graph::kDenseRows;
@@ -72,7 +78,7 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, k
   // Enough for the most code words that there are threads for, kStride of zc = 2.
   static constexpr int kStaged =
       kStride * StagedLlr::Words(2 * (Graph::kCoreColumns + kMaxRows - Graph::kDenseRows));
-  static constexpr int kProgressBegin = kMessagesBegin + std::max(kShareds * kStride, kStaged);
+  static constexpr int kProgressBegin = kMessagesBegin + std::max(Messages::kSharedWords, kStaged);
   static constexpr int SharedWords(int pairs) {
     constexpr uint32_t kWordsPerPair =
         Progress::kWordsPerPair + (kCrc ? CrcStop::kWordsPerPair : 0);
@@ -108,7 +114,8 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, k
              threadIdx.x - (kSidewise ? pair * p.shape.zc : 0)),
         p_(p),
         extension_(p.scales, shared + kExtensionBegin),
-        messages_(shared + kMessagesBegin + threadIdx.x),
+        messages_(shared + kMessagesBegin),
+        staged_(shared + kMessagesBegin),
         progress_(shared + kProgressBegin, p.shape.pairs),
         pair_(pair) {}
 
@@ -117,11 +124,11 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, k
   struct Group : RowGroup<Graph, kMaxRows, kFirst> {
     using G = RowGroup<Graph, kMaxRows, kFirst>;
     static constexpr int kFirstWord = L::template kWordBegin<kFirst>;
-    static constexpr int kNumWords = L::template kWordBegin<G::kLast> - kFirstWord;
+    static constexpr int kEndWord = L::template kWordBegin<G::kLast>;
     uint32_t address[G::kEdges];               // of a core edge's app, in bytes
     uint32_t app[G::kEdges];                   // stored app; of an extension edge, its Bytes
     uint32_t next[kFlooding ? G::kEdges : 1];  // likewise, of a core edge
-    uint32_t word[kNumWords];                  // messages
+    uint32_t word[kEndWord - kFirstWord];      // messages
   };
 
   // Where a row puts an app.
@@ -138,32 +145,18 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, k
 
   __device__ __forceinline__ void Load() {
     const uint32_t row = Rows::row4_ / 4;
-    const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
-    llr.Wait();
+    const StagedLlr llr(p_.io, p_.shape, staged_, pair_, row);
+    if constexpr (kAhead) {
+      const LlrAhead ahead(p_.io, p_.shape, p_.ahead);
+      llr.Wait();
+      ahead.Fetch();
+    } else {
+      llr.Wait();
+    }
     llr.StoreApps(Graph::kCoreColumns, app_ + (threadIdx.x - row), kStride);
     extension_.Load(llr, p_.shape.rows, row);
     __syncthreads();  // the staged LLRs are read: their place becomes the messages'
-    Unroll<(kWords < kRegisterWords ? kWords : kRegisterWords)>(
-        [&](auto i) { registers_[i] = kNoMessages; });
-#pragma unroll 4
-    for (int i = 0; i < kShareds; ++i) messages_[i * kStride] = kNoMessages;
-  }
-
-  template <int kWord>
-  __device__ __forceinline__ uint32_t LoadWord() const {
-    if constexpr (kWord < kRegisterWords) {
-      return registers_[kWord];
-    } else {
-      return messages_[(kWord - kRegisterWords) * kStride];
-    }
-  }
-  template <int kWord>
-  __device__ __forceinline__ void StoreWord(uint32_t word) {
-    if constexpr (kWord < kRegisterWords) {
-      registers_[kWord] = word;
-    } else {
-      messages_[(kWord - kRegisterWords) * kStride] = word;
-    }
+    messages_.Clear();
   }
 
   template <int kFirst>
@@ -178,7 +171,7 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, k
       }
     });
     Rows::template ReadApps<kFirst, true>(g);
-    Unroll<G::kNumWords>([&](auto w) { g.word[w] = LoadWord<G::kFirstWord + w>(); });
+    messages_.template Load<G::kFirstWord, G::kEndWord>(g.word);
   }
 
   template <int kFirst>
@@ -212,7 +205,7 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, k
       uint32_t q[kDegree];
       uint32_t others[kDegree];  // what the new message is added to
       Unroll<kDegree>([&](auto e) {
-        const uint32_t message = UnpackMessage(g.word[kWord + e / 2], e % 2);
+        const uint32_t message = Messages::template Unpack<kRow, e>(g.word[kWord + e / 2]);
         q[e] = Fma2(message, kHalfMinusTwoTo10, g.app[kEdge + e]);
         if constexpr (kFlooding && !L::template kIsFirst<L::template kEdgeBegin<kRow> + e>) {
           others[e] = Fma2(message, kHalfMinusTwoTo10, g.next[kEdge + e]);
@@ -238,10 +231,10 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, k
         y[e] = Message<kRow>(x);
         NextApp(g.address[kEdge + e], L::template kColumn<L::template kEdgeBegin<kRow> + e>) =
             Fma2(y[e], kHalfTwoTo10, others[e]);
-        if constexpr (e % 2 == 1) {
-          StoreWord<G::kFirstWord + kWord + e / 2>(PackMessages(y[e - 1], y[e]));
-        } else if constexpr (e + 1 == kDegree) {
-          StoreWord<G::kFirstWord + kWord + e / 2>(PackMessages(y[e], y[e]));
+        if constexpr (e % 2 == 1 || e + 1 == kDegree) {
+          g.word[kWord + e / 2] = Messages::template Pack<kRow, e>(y[e == 0 ? 0 : e - 1], y[e]);
+          messages_.template Store<G::kFirstWord, G::kEndWord, G::kFirstWord + kWord + e / 2>(
+              g.word);
         }
       });
       if constexpr (kRow >= Graph::kDenseRows) {
@@ -292,17 +285,19 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, k
 
   const NrParameters& p_;
   Extension extension_;
-  uint32_t* messages_;  // this thread's own, kStride apart
+  Messages messages_;
+  uint32_t* staged_;
   Progress progress_;
   uint32_t pair_;
-  uint32_t registers_[kRegisterWords];
 };
 
-template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, bool kSidewise, NrKind kKind>
+template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, int kMessageWidth,
+          bool kSidewise, NrKind kKind>
 __global__ void __launch_bounds__(Graph::kMaxZc, kBlocks)
     DecodeNrKernel(const __grid_constant__ NrParameters parameters) {
   extern __shared__ __align__(16) uint32_t shared[];  // read in units of 16 bytes too
-  NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kKind> decoder(parameters, shared);
+  NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidth, kBlocks == 1, kSidewise, kKind> decoder(
+      parameters, shared);
   decoder.Run();
 }
 

@@ -5,7 +5,7 @@
 namespace baseband::ldpc {
 namespace {
 
-using Nr1 = NrVariant<device::BaseGraph1, 46, 92, 1>;
+using Nr1 = NrVariant<device::BaseGraph1, 46, 92, 1, 1>;
 using Nr2 = NrVariant<device::BaseGraph2, 42, 76, 1>;
 using Wimax = NrVariant<device::Wimax12, 12, 36, 7>;
 

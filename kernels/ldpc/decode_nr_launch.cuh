@@ -45,16 +45,20 @@ device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& en
 }
 
 // One instantiation for codes of up to kMaxRows rows and lifting sizes from kLeastZc on, of which
-// kBlocks thread blocks share a multiprocessor; kRegisterWords of the messages stay in registers.
-template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, int kLeastZc = 2>
+// kBlocks thread blocks share a multiprocessor; kRegisterWords of the messages stay in registers,
+// the others lie kWidth next to each other.
+template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, int kWidth = 2,
+          int kLeastZc = 2>
 struct NrVariant {
   template <bool kSidewise, NrKind kKind>
   static constexpr auto Kernel() {
-    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kSidewise, kKind>;
+    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kWidth, kSidewise,
+                                  kKind>;
   }
   template <NrKind kKind>
   static constexpr int SharedBytes(int pairs) {
-    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, kKind>::SharedWords(pairs);
+    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, kWidth, kBlocks == 1, false,
+                                 kKind>::SharedWords(pairs);
   }
   static constexpr int kMostPairs = Graph::kMaxZc / kLeastZc;
 
@@ -78,6 +82,7 @@ struct NrVariant {
     const int pairs = SideBySide(zc, num_pairs, Graph::kMaxZc, limits);
     device::NrParameters p = MakeNrParameters<Graph>(batch, engine, pairs);
     p.io.crc_powers = crc_powers;
+    p.ahead = static_cast<uint32_t>(kBlocks * limits.multiprocessors);
     return LaunchKernel(pairs > 1 ? Kernel<true, kKind>() : Kernel<false, kKind>(),
                         (num_pairs + pairs - 1) / pairs, pairs * zc, SharedBytes<kKind>(pairs), p,
                         stream);
@@ -87,8 +92,8 @@ struct NrVariant {
 // Of the base graphs: codes of few rows, of which more thread blocks share a multiprocessor, and
 // those of any.
 using Nr1DenseRows = NrVariant<device::BaseGraph1, 4, 12, 2>;
-using Nr1EightRows = NrVariant<device::BaseGraph1, 8, 13, 2>;
-using Nr1TwelveRows = NrVariant<device::BaseGraph1, 12, 31, 2, 32>;
+using Nr1EightRows = NrVariant<device::BaseGraph1, 8, 13, 2, 2, 4>;
+using Nr1TwelveRows = NrVariant<device::BaseGraph1, 12, 31, 2, 1, 32>;
 using Nr1AllRows = NrVariant<device::BaseGraph1, 46, 104, 1>;
 using Nr2DenseRows = NrVariant<device::BaseGraph2, 4, 0, 2>;
 using Nr2FewRows = NrVariant<device::BaseGraph2, 8, 0, 2>;

@@ -146,6 +146,38 @@ class StagedLlr {
   uint32_t cut_[2];  // how far these are past a multiple of 4
 };
 
+// Has the LLRs of code words that a later thread block of the launch decodes brought into the L2
+// cache. Two steps, so that other waiting comes in between; each thread takes one code word, and
+// there are no fewer threads than code words in a thread block.
+class LlrAhead {
+ public:
+  // `ahead`: how many thread blocks later.
+  __device__ __forceinline__ LlrAhead(const DecodeIo& io, const DecodeShape& shape,
+                                      uint32_t ahead) {
+    const uint32_t words = 2 * shape.pairs;
+    const uint32_t index = (blockIdx.x + ahead) * words + threadIdx.x;
+    if (threadIdx.x >= words || index >= static_cast<uint32_t>(io.num_blocks)) return;
+    const DecodeBlock& block = io.blocks[index];
+    llr_ = reinterpret_cast<uintptr_t>(block.llr);
+    count_ = block.llr_count;
+  }
+  // Whole units of 16 bytes: what is around the LLRs may be unreadable.
+  __device__ __forceinline__ void Fetch() const {
+    const uintptr_t begin = (llr_ + 15) / 16 * 16;
+    const uintptr_t end = (llr_ + count_) / 16 * 16;
+    if (begin >= end) return;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // older ones have no such instruction
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin),
+                 "r"(static_cast<uint32_t>(end - begin))
+                 : "memory");
+#endif
+  }
+
+ private:
+  uintptr_t llr_ = 0;
+  uint32_t count_ = 0;
+};
+
 }  // namespace baseband::ldpc::device
 
 #endif  // BASEBAND_KERNELS_LDPC_DECODE_STAGED_CUH_
