@@ -51,6 +51,12 @@ if(NOT BASEBAND_CUDA STREQUAL "OFF")
       # Machine code for Hopper, and PTX from which the driver compiles for anything newer.
       set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "GPU architectures to build for")
     endif()
+    foreach(_architecture ${CMAKE_CUDA_ARCHITECTURES})
+      if(_architecture MATCHES "^[0-9]+" AND CMAKE_MATCH_0 LESS 90)
+        message(FATAL_ERROR "CMAKE_CUDA_ARCHITECTURES ${_architecture}: clusters of thread blocks, which "
+                            "the kernels use, are there from 90 (Hopper) on")
+      endif()
+    endforeach()
     enable_language(CUDA)
     set(CMAKE_CUDA_STANDARD 17)
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
