@@ -12,7 +12,7 @@ namespace baseband::carrier {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-// How far points may be from where the ring says: what float32 leaves of a coordinate of up to 4.
+// How far points may be from where the ring says, over its radius: a few of float32's last digits.
 constexpr double kAside = 5e-7;
 // Two rings share so much more of the radii than they must: a symbol's radius is float32, too.
 constexpr double kMargin = 1e-5;
@@ -41,7 +41,7 @@ Ring RingOf(absl::Span<const std::complex<double>> points) {
     const auto index =
         static_cast<size_t>(place + 2.0 * static_cast<double>(points.size())) % points.size();
     const auto there = std::polar(ring.radius, ring.angle + place * ring.spacing);
-    if (taken[index] || std::abs(point - there) > kAside) return ring;
+    if (taken[index] || std::abs(point - there) > kAside * ring.radius) return ring;
     taken[index] = true;
   }
   ring.points = points.size();
@@ -50,7 +50,7 @@ Ring RingOf(absl::Span<const std::complex<double>> points) {
 
 bool Alike(const Ring& a, const Ring& b) {
   const double apart = std::fabs(a.angle - b.angle);
-  return a.points == b.points && std::min(apart, a.spacing - apart) * b.radius <= kAside;
+  return a.points == b.points && std::min(apart, a.spacing - apart) <= kAside;
 }
 
 // The radius at which a symbol `aside` of the inner ring's point and right outside of the outer
@@ -71,11 +71,13 @@ EvenRings EvenRingsOf(absl::Span<const Iq> points) {
   std::vector<Ring> rings;
   for (size_t begin = 0; begin < sorted.size();) {
     size_t end = begin + 1;
-    while (end < sorted.size() && std::abs(sorted[end]) - std::abs(sorted[end - 1]) <= kAside) {
+    const double least = std::abs(sorted[begin]);
+    while (end < sorted.size() &&
+           std::abs(sorted[end]) - std::abs(sorted[end - 1]) <= kAside * least) {
       ++end;
     }
     const Ring ring = RingOf(absl::MakeConstSpan(sorted).subspan(begin, end - begin));
-    if (ring.points == 0 || ring.points % 4 != 0 || ring.radius < kOriginRadius) return {};
+    if (ring.points == 0 || ring.points % 4 != 0 || least < 2.0 * kOriginRadius) return {};
     rings.push_back(ring);
     begin = end;
   }

@@ -26,13 +26,14 @@ struct EvenRing {
 };
 
 struct EvenRings {
-  int count = 0;                  // 0: the constellation is not made of such rings
+  int count = 0;                  // 0: the constellation is none of those
   int alike = 0;                  // 1 if all have equally many points, at the same angles
   EvenRing rings[kMaxEvenRings];  // by radius
 };
 
-// Of points of unit mean energy. No rings but of a multiple of 4 points, nor such that one symbol
-// might be nearest to points of three.
+// Of points of unit mean energy that are where even rings have them, to 5e-7 of the radius. Not
+// taken are rings of other than a multiple of 4 points, more than kMaxEvenRings, those of less than
+// twice kOriginRadius, and such that one symbol might be nearest to points of three.
 EvenRings EvenRingsOf(absl::Span<const Iq> points);
 
 }  // namespace baseband::carrier

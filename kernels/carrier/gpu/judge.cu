@@ -15,12 +15,19 @@ constexpr int kJudgeWarps = 4;  // of a thread block
 
 // Who judges a frame. Many frames: a warp each. As many as the device holds at once: a warp for
 // each thing that is looked at, and one that puts them together; how often a warp waits for its own
-// results is then the time of all. The same, if there are few enough for all the registers that the
-// judges want.
+// results is then the time of all. The same at ease, if there are few enough for all the registers
+// that the judges want: with the SNRs' facts in shared memory, and two symbols side by side.
 enum class Judges { kOne, kFour, kFourAtEase };
 // Thread blocks on a multiprocessor at once.
 constexpr int BlocksAtOnce(Judges judges) {
-  return judges == Judges::kOne ? 1 : judges == Judges::kFour ? 8 : 2;
+  switch (judges) {
+    case Judges::kFour:
+      return 8;
+    case Judges::kFourAtEase:
+      return 2;
+    default:
+      return 1;
+  }
 }
 
 struct Looks {
@@ -108,9 +115,8 @@ __device__ void Look(const RecoverTask& task, const ModelView& model, const Fram
     }
   }
   if (kAll || warp == 3) {
-    const bool unbalanced = ImbalanceOfWarp < kJudges == Judges::kFourAtEase
-                                ? 2
-                                : 1 > (frame, estimate, model.symmetry);
+    constexpr int kAtOnce = kJudges == Judges::kFourAtEase ? 2 : 1;
+    const bool unbalanced = ImbalanceOfWarp<kAtOnce>(frame, estimate, model.symmetry);
     if (kAll || tells) looks->unbalanced = unbalanced;
   }
 }

@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(kTeamThreads)
 
 }  // namespace
 
-absl::Status PrepareLine(int* max_cluster) { return PrepareTeams(LineKernel, 0, max_cluster); }
+absl::Status PrepareLine(TeamLimits* limits) { return PrepareTeams(LineKernel, 0, limits); }
 
 absl::Status LaunchLine(const RecoverTask& task, int cluster, int max_blocks, cudaStream_t stream) {
   return LaunchTeams(LineKernel, "LineKernel", task, task.num_frames, cluster, max_blocks, 0,

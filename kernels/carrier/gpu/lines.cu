@@ -42,6 +42,7 @@ __global__ void __launch_bounds__(kTeamThreads)
   const uint32_t begin = (blockIdx.x - f * stretches) * stretch;
   AwaitS1(task);
   const FrameView frame(task, f);
+  if (begin >= frame.num_symbols) return;  // the frame's first block waits
   const FrameState& state = task.states[f];
   // Waits for all.
   const LineMaker maker(task, frame, state.estimate, kTeamThreads,
@@ -55,7 +56,7 @@ __global__ void __launch_bounds__(kTeamThreads)
   Iq x[kTileLanes];
   read(tile, x);
   AwaitKernelBefore();
-  if (state.bad != 0 || state.silent != 0 || begin >= frame.num_symbols) return;
+  if (state.bad != 0 || state.silent != 0) return;
   const int num_lines = of == SumsOf::kPeaks ? NumLines(state) : 1;
   const auto line = static_cast<int>(threadIdx.x);
   if (line < num_lines) {

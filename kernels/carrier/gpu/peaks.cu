@@ -20,10 +20,10 @@ constexpr int kWarps = kThreads / 32;
 constexpr int kLeastPeakThreads = 128;
 constexpr int kMostPeakThreads = 1024;
 constexpr unsigned kRowsOfPeakThread = 4;
-constexpr unsigned kMostRowsInShared = 4096;
+constexpr unsigned kMostRowsInShared = 4097;  // of 2^17 points
 static_assert(4 * kKnownPeaks <= kLeastPeakThreads, "a thread for each bin that is kept");
 // The rows that a peak's neighbourhood, narrower than one, can touch are those of its middle and
-// its ends.
+// its ends; at the end of the range the last one.
 constexpr int kTouched = 3;
 static_assert(kTouched <= kLeastPeakThreads / 32, "a warp looks again at each");
 
@@ -82,8 +82,10 @@ __device__ __forceinline__ Key KeyOfBin(const SpectrumSearch& search, int bin, f
 // keys[frame][row]: a warp for each kRowsOfWarp of them.
 __global__ void __launch_bounds__(kThreads)
     RowKernel(const __grid_constant__ RecoverTask task, Key* keys, unsigned rows_of_frame) {
-  LetNextKernelCome();
   AwaitKernelBefore();
+  // Not sooner: kernels from the next one on may read what S1 left, see AwaitS1, whatever the FFT's
+  // own kernels let come.
+  LetNextKernelCome();
   const unsigned blocks_of_frame =
       (rows_of_frame + kWarps * kRowsOfWarp - 1) / (kWarps * kRowsOfWarp);
   const uint32_t f = blockIdx.x / blocks_of_frame;
@@ -118,12 +120,17 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Row `side`, of kTouched, of a peak's neighbourhood, around the circle; -1 out of range.
+// Row `side`, of kTouched, of a peak's neighbourhood: around the circle or, where that is not
+// closed, up to the range's end.
 __device__ __forceinline__ int TouchedRow(const SpectrumSearch& search, int peak, int side) {
   int half_bin = peak + (side - 1) * search.reach;
-  if (half_bin > search.high) half_bin -= 2 * search.points;
-  if (half_bin < search.low) half_bin += 2 * search.points;
-  if (half_bin < search.low || half_bin > search.high) return -1;
+  if (half_bin > search.high) {
+    const int around = half_bin - 2 * search.points;
+    half_bin = around >= search.low ? around : search.high;
+  } else if (half_bin < search.low) {
+    const int around = half_bin + 2 * search.points;
+    half_bin = around <= search.high ? around : search.low;
+  }
   return ((half_bin >> 1) - (search.low >> 1)) / kRow;
 }
 
@@ -134,7 +141,7 @@ __global__ void __launch_bounds__(kMostPeakThreads)
                int rows_in_shared) {
   LetNextKernelCome();
   extern __shared__ Key keys_memory[];
-  __shared__ Key of_warps[2][32];  // of two rounds in turn: one is read while the next is written
+  __shared__ Key of_warps[32];
   __shared__ int found[kKnownPeaks];
   __shared__ Key found_keys[kKnownPeaks];
   const uint32_t f = blockIdx.x;
@@ -162,10 +169,9 @@ __global__ void __launch_bounds__(kMostPeakThreads)
 #pragma unroll 4
     for (int row = thread; row < num_rows; row += num_threads) best = max(best, keys[row]);
     best = GreatestOfWarp(best);
-    Key* const of_round = of_warps[num_found % 2];
-    if (lane == 0) of_round[warp] = best;
+    if (lane == 0) of_warps[warp] = best;
     __syncthreads();
-    best = GreatestOfWarp(lane < num_threads / 32 ? of_round[lane] : 0);
+    best = GreatestOfWarp(lane < num_threads / 32 ? of_warps[lane] : 0);
     if (best == 0) break;
     const int peak = HalfBinOfKey(best, search.low);
     if (thread == 0) {
@@ -176,12 +182,10 @@ __global__ void __launch_bounds__(kMostPeakThreads)
     __syncthreads();
     if (warp < kTouched && num_found < search.max_peaks) {
       const int row = TouchedRow(search, peak, warp);
-      if (row >= 0) {
-        const int bin = (search.low >> 1) + row * kRow + lane;
-        const Key key = GreatestOfWarp(
-            KeyOfBin(search, bin, line[bin & mask], line[(bin + 1) & mask], found, num_found));
-        if (lane == 0) keys[row] = key;
-      }
+      const int bin = (search.low >> 1) + row * kRow + lane;
+      const Key key = GreatestOfWarp(
+          KeyOfBin(search, bin, line[bin & mask], line[(bin + 1) & mask], found, num_found));
+      if (lane == 0) keys[row] = key;
     }
     __syncthreads();
   }
@@ -198,7 +202,7 @@ __global__ void __launch_bounds__(kMostPeakThreads)
   if (thread == 0) state->num_peaks = num_found;
 }
 
-int64_t RowsOfFrame(int log2_line) { return (int64_t{1} << log2_line) / kRow + 2; }
+int64_t RowsOfFrame(int log2_line) { return (int64_t{1} << log2_line) / kRow + 1; }
 
 }  // namespace
 

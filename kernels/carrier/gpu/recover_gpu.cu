@@ -33,7 +33,7 @@ struct DeviceState {
   FftPlans plans;
   DeviceModels models;
   int multiprocessors = 0;
-  int max_cluster = kMaxTeamBlocks;
+  TeamLimits teams;
 };
 
 class Devices {
@@ -58,9 +58,9 @@ class Devices {
     BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
         cudaDeviceGetAttribute(&state->multiprocessors, cudaDevAttrMultiProcessorCount, device),
         "cudaDeviceGetAttribute"));
-    BASEBAND_RETURN_IF_ERROR(PrepareLine(&state->max_cluster));
-    BASEBAND_RETURN_IF_ERROR(PrepareRefine(&state->max_cluster));
-    BASEBAND_RETURN_IF_ERROR(PrepareSweepLines(&state->max_cluster));
+    BASEBAND_RETURN_IF_ERROR(PrepareLine(&state->teams));
+    BASEBAND_RETURN_IF_ERROR(PrepareRefine(&state->teams));
+    BASEBAND_RETURN_IF_ERROR(PrepareSweepLines(&state->teams));
     BASEBAND_RETURN_IF_ERROR(PrepareSweep());
     BASEBAND_RETURN_IF_ERROR(PreparePll());
     states_[device] = std::move(state);
@@ -174,17 +174,18 @@ class Rounds {
 
  private:
   // Enough thread blocks to a frame that `num_frames` of them fill the device, on which two of a
-  // multiprocessor run at once; sums come out the same whatever their number. Teams of more than
-  // kSureTeamBlocks have multiprocessors of their own, for there is not much room for such.
+  // multiprocessor run at once; sums come out the same whatever their number. The largest teams
+  // have multiprocessors of their own, for there is not much room for such.
   int ClusterFor(int64_t num_frames) const {
-    const int64_t wanted = int64_t{2} * state_.multiprocessors;
     const int64_t tiles = (longest_ + kTile - 1) / kTile;
+    const auto fits = [&](int cluster) {
+      return cluster == state_.teams.blocks
+                 ? num_frames <= state_.teams.at_once
+                 : cluster < state_.teams.blocks &&
+                       num_frames * cluster <= int64_t{2} * state_.multiprocessors;
+    };
     int cluster = 1;
-    while (cluster < state_.max_cluster && tiles > cluster * kTeamWarps &&
-           num_frames * cluster * 2 <=
-               (cluster < kSureTeamBlocks ? wanted : state_.multiprocessors)) {
-      cluster *= 2;
-    }
+    while (tiles > cluster * kTeamWarps && fits(2 * cluster)) cluster *= 2;
     return cluster;
   }
 

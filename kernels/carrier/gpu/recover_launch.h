@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -30,31 +31,39 @@ inline cudaLaunchConfig_t TeamsConfig(unsigned num_blocks, int cluster, size_t s
   return config;
 }
 
-// Prepares `kernel` for LaunchTeams with up to so many bytes. Lowers *max_cluster if the device
-// holds no such teams of that many blocks.
+// Which teams a device holds.
+struct TeamLimits {
+  int blocks = kMaxTeamBlocks;  // of the largest
+  int at_once = INT_MAX;        // so many of these, with a multiprocessor for each block
+};
+// Prepares `kernel` for LaunchTeams with up to so many bytes, and lowers *limits to what it can
+// have.
 template <typename Kernel>
-absl::Status PrepareTeams(Kernel kernel, size_t shared_bytes, int* max_cluster) {
+absl::Status PrepareTeams(Kernel kernel, size_t shared_bytes, TeamLimits* limits) {
   const auto set = [&](cudaFuncAttribute attribute, int value) {
     return cuda::ToStatus(cudaFuncSetAttribute(kernel, attribute, value), "cudaFuncSetAttribute");
   };
   BASEBAND_RETURN_IF_ERROR(
       set(cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
   BASEBAND_RETURN_IF_ERROR(set(cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  if (*max_cluster <= kSureTeamBlocks) return absl::OkStatus();
-  cudaLaunchAttribute attribute;
-  const cudaLaunchConfig_t config =
-      TeamsConfig(*max_cluster, *max_cluster, shared_bytes, &attribute);
-  int clusters = 0;
-  BASEBAND_RETURN_IF_ERROR(
-      cuda::ToStatus(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config),
-                     "cudaOccupancyMaxActiveClusters"));
-  if (clusters == 0) *max_cluster = kSureTeamBlocks;
-  return absl::OkStatus();
+  for (;; limits->blocks /= 2, limits->at_once = INT_MAX) {
+    cudaLaunchAttribute attribute;
+    const cudaLaunchConfig_t config = TeamsConfig(static_cast<unsigned>(limits->blocks),
+                                                  limits->blocks, shared_bytes, &attribute);
+    int teams = 0;
+    const cudaError_t error = cudaOccupancyMaxActiveClusters(&teams, kernel, &config);
+    if (error == cudaSuccess && teams > 0) {
+      limits->at_once = std::min(limits->at_once, teams);
+      return absl::OkStatus();
+    }
+    cudaGetLastError();  // too large a cluster is told in one way or the other
+    if (limits->blocks == 1) return cuda::ToStatus(error, "cudaOccupancyMaxActiveClusters");
+  }
 }
 
 // Launches `kernel` with teams of `cluster` thread blocks, as many as there are frames, but no more
 // than `max_blocks` blocks in all: a team goes on to further frames. `kernel` calls
-// AwaitKernelBefore.
+// LetNextKernelCome and AwaitKernelBefore.
 template <typename Kernel, typename... Arguments>
 absl::Status LaunchTeams(Kernel kernel, const char* name, const RecoverTask& task,
                          uint32_t num_frames, int cluster, int max_blocks, size_t shared_bytes,
@@ -71,8 +80,8 @@ absl::Status LaunchTeams(Kernel kernel, const char* name, const RecoverTask& tas
   return cuda::ToStatus(cudaLaunchKernelEx(&config, kernel, task, arguments...), name);
 }
 
-// Launches `blocks` of `kernel`, which begins with AwaitKernelBefore: of few frames most of the
-// time is that between one kernel's end and the next one's beginning.
+// Launches `blocks` of `kernel`, which calls LetNextKernelCome and AwaitKernelBefore: of few frames
+// much of the time is that between one kernel's end and the next one's beginning.
 template <typename Kernel, typename... Arguments>
 absl::Status LaunchNext(Kernel kernel, const char* name, const RecoverTask& task, unsigned blocks,
                         unsigned threads, size_t shared_bytes, cudaStream_t stream,
@@ -90,8 +99,8 @@ absl::Status LaunchNext(Kernel kernel, const char* name, const RecoverTask& task
   return cuda::ToStatus(cudaLaunchKernelEx(&config, kernel, task, arguments...), name);
 }
 
-// S1, S2: statistics, SNR, the line. Each Prepare lowers *max_cluster to what its kernels can have.
-absl::Status PrepareLine(int* max_cluster);
+// S1, S2: statistics, SNR, the line. Each Prepare lowers *limits to what its kernels can have.
+absl::Status PrepareLine(TeamLimits* limits);
 absl::Status LaunchLine(const RecoverTask& task, int cluster, int max_blocks, cudaStream_t stream);
 
 // S3: peaks of the transformed line. `memory`: PeakBytes for each frame.
@@ -117,7 +126,7 @@ struct RefineStages {
   bool hypothesize = true;  // S4
   bool settle = true;       // S5
 };
-absl::Status PrepareRefine(int* max_cluster);
+absl::Status PrepareRefine(TeamLimits* limits);
 absl::Status LaunchRefine(const RecoverTask& task, RefineStages stages, int cluster, int max_blocks,
                           cudaStream_t stream);
 
@@ -138,7 +147,7 @@ struct SweepTask {
   SweepShape shape;
   uint8_t* memory = nullptr;  // SweepFrameBytes for each frame of the round
 };
-absl::Status PrepareSweepLines(int* max_cluster);
+absl::Status PrepareSweepLines(TeamLimits* limits);
 absl::Status PrepareSweep();
 // The line at every candidate; before S4 for Coarse::kNone, which has no peak but these.
 absl::Status LaunchSweepLines(const RecoverTask& task, const SweepTask& sweep, int cluster,

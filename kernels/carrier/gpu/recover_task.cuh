@@ -60,7 +60,7 @@ struct Settled {
 // with; of the others each is written by the stage whose result it is, and read by none that runs
 // without that.
 struct FrameState {
-  Estimate estimate;          // S1
+  Estimate estimate;          // S1; its frequency and phase are later stages'
   FrequencyRange range;       // S1
   SpectrumSearch search;      // S1, if the line is transformed
   double line_energy = 0.0;   // S2: sum |x_n|^2
@@ -119,10 +119,13 @@ struct RecoverTask {
 // What a kernel launched by LaunchNext or LaunchTeams begins with: the next one may be put on the
 // device as soon as all of this one's blocks are there, to get ready and wait.
 __device__ __forceinline__ void LetNextKernelCome() { cudaTriggerProgrammaticLaunchCompletion(); }
-// By every thread, before it touches anything that a kernel before reads or writes: waits until the
-// last one is done, which has waited for those before it.
+// By every thread, before it touches anything but what S1 left (see AwaitS1) that a kernel before
+// reads or writes: waits until the last one is done, which has waited for those before it. Some
+// block of every kernel must, whatever its frames are: otherwise the kernel might end before those
+// before it, and the next not wait for them.
 __device__ __forceinline__ void AwaitKernelBefore() { cudaGridDependencySynchronize(); }
-// The same, before it reads what S1 left.
+// The same, before it reads what S1 left and no later stage writes: not the estimate's frequency
+// and phase.
 __device__ __forceinline__ void AwaitS1(const RecoverTask& task) {
   if (!task.after_fft) AwaitKernelBefore();
 }

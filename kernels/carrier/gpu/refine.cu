@@ -104,8 +104,9 @@ __global__ void __launch_bounds__(kTeamThreads, 2)
     const FramePlan plan = PlanOf(task, frame, *state);
     if (task.after_fft) {
       table.Load(state->estimate.table);  // what BluntTable mostly is
-      frame.samples.FetchTile((team.rank() * kTeamWarps + threadIdx.x / 32) * kTile,
-                              frame.num_symbols);
+      const TilesOfSlot tiles(team.rank() * kTeamWarps + threadIdx.x / 32,
+                              (frame.num_symbols + kTile - 1) / kTile);
+      frame.samples.FetchTile(tiles.first * kTile, frame.num_symbols);
     }
     AwaitKernelBefore();
     if (state->bad != 0 || state->silent != 0) continue;
@@ -129,6 +130,7 @@ struct RefineShape {
   size_t shared_bytes = 0;
 };
 
+// A table that no room is left for, beside the largest grid and sums, is read where it is.
 RefineShape ShapeOf(const ModelView& model) {
   RefineShape shape;
   shape.kind = model.nearest.slices > 0 ? SearchKind::kSliced : SearchKind::kGrid;
@@ -156,13 +158,13 @@ absl::Status WithKernel(bool shares_table, SearchKind kind, const Use& use) {
 
 }  // namespace
 
-absl::Status PrepareRefine(int* max_cluster) {
+absl::Status PrepareRefine(TeamLimits* limits) {
   static_assert(kRefineBytes + kMaxSharedNearestBytes + TurnSumBytes(kMaxPower) <= kMaxBlockBytes,
                 "every model is served");
   for (const SearchKind kind : {SearchKind::kSliced, SearchKind::kGrid}) {
     for (const bool shares_table : {false, true}) {
       BASEBAND_RETURN_IF_ERROR(WithKernel(shares_table, kind, [&](auto* kernel) {
-        return PrepareTeams(kernel, kMaxBlockBytes, max_cluster);
+        return PrepareTeams(kernel, kMaxBlockBytes, limits);
       }));
     }
   }

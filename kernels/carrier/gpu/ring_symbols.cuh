@@ -56,6 +56,7 @@ class RingSweep {
     per_symbol_ = Turns64(lowest);
     step_begin_ = Turns64(-step * centre);
     step_per_symbol_ = Turns64(step);
+    onward_ = Phase(first_) - Phase(0);
   }
 
   __device__ uint32_t num_symbols() const { return num_symbols_; }
@@ -80,7 +81,7 @@ class RingSweep {
     const uint64_t at = (uint64_t{turns} << 32) - begin_ - per_symbol_ * n;
     *step = 0U - AlongRing(step_begin_ + step_per_symbol_ * n, shape.points);
     *angle = AlongRing(at, shape.points) - shape.begin + static_cast<uint32_t>(first_ - 1) * *step -
-             shape.points * (Phase(first_) - Phase(0));
+             shape.points * onward_;
   }
 
  private:
@@ -93,6 +94,7 @@ class RingSweep {
   uint64_t per_symbol_;
   uint64_t step_begin_;
   uint64_t step_per_symbol_;
+  uint32_t onward_;  // phase of the first candidate from that of candidate 0
 };
 
 // The ring that a symbol of that radius is on, or the inner one of two.
@@ -187,6 +189,9 @@ __device__ __forceinline__ unsigned SymbolListed(const RingMemory& memory, unsig
   return warp * kWarpSymbols + memory.listed[i];
 }
 
+static_assert((kMaxPoints - 4) / 4 <= 255,
+              "a byte for a ring's points, but if it is alone, when nobody reads them");
+static_assert(kRingChunk % 8 == 0, "candidates are taken eight at a time");
 static_assert(kWarpSymbols <= 256, "a byte names a symbol of a warp");
 static_assert(4 * (sizeof(RingMemory) + 1024) <= 228 << 10, "four blocks on a multiprocessor");
 

@@ -33,10 +33,10 @@ struct alignas(16) RingShape {
     begin = ring.first - 0x80000000U;
     // (2 sin(x / 2) / x)^2 for |x| <= pi / 4, to 4e-7.
     constexpr float kChord[3] = {0.99999964F, -0.083322821F, 0.0027322334F};
-    const float half = 1.57079633F / static_cast<float>(ring.points);  // radians to a place
+    const float spacing = 1.57079633F / static_cast<float>(ring.points);  // radians
     float power = inverse_radius;
     for (int k = 0; k < 3; ++k) {
-      power *= half * half;
+      power *= spacing * spacing;
       bend[k] = kChord[k] * power;
     }
   }

@@ -133,7 +133,6 @@ __device__ void LookAtFrame(const Team& team, const FrameView& frame, const Esti
     if (team.rank() == 0) {
       LookAtShortFrame<kShared, kKind>(frame, summed_at, table, estimate, search, memory, settled);
     }
-    if (team.size() > 1) team.Sync();  // the others' next sums are written here, too
     return;
   }
   if (team.rank() == 0) {

@@ -146,8 +146,8 @@ __global__ void __launch_bounds__(32)
 
 }  // namespace
 
-absl::Status PrepareSweepLines(int* max_cluster) {
-  return PrepareTeams(SweepBlockKernel, 0, max_cluster);
+absl::Status PrepareSweepLines(TeamLimits* limits) {
+  return PrepareTeams(SweepBlockKernel, 0, limits);
 }
 
 absl::Status LaunchSweepLines(const RecoverTask& task, const SweepTask& sweep, int cluster,

@@ -131,6 +131,19 @@ TEST(EvenRingsTest, PointsOffTheirPlaceByAMillionthAreNotEven) {
   EXPECT_EQ(EvenRingsOf(points).count, 0);
 }
 
+// Symbols by the origin are decided otherwise.
+TEST(EvenRingsTest, RingsByTheOriginAreNotTaken) {
+  for (const double radius : {1.9e-3, 2.1e-3}) {
+    std::vector<Iq> points;
+    for (int k = 0; k < 8; ++k) {
+      const auto point = std::polar(k % 2 == 0 ? radius : std::sqrt(2.0 - radius * radius),
+                                    (k / 2 + 0.5 * (k % 2)) * 0.5 * kPi);
+      points.push_back({static_cast<float>(point.real()), static_cast<float>(point.imag())});
+    }
+    EXPECT_EQ(EvenRingsOf(points).count, radius < 2e-3 ? 0 : 2) << radius;
+  }
+}
+
 // Rings of 4 points so close that a symbol between their points is near those of three rings.
 TEST(EvenRingsTest, RingsOfWhichThreeMeetAreNotTaken) {
   std::vector<Iq> points;
