@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/gpu/ldpc_decode_launch.h"
@@ -78,15 +80,23 @@ TEST_P(LdpcSchedulesGpuTest, EveryCodeOfTheIeeeEqualsTheCpu) {
 TEST_P(LdpcSchedulesGpuTest, CodesOfAClientEqualTheCpu) {
   Random random(8);
   std::mt19937 generator(9);
-  for (const int zc : {1, 2, 3, 16, 31, 32, 33, 100, 127, 128, 129, 257, 511, 512}) {
+  for (const int zc : {1, 2, 3, 16, 31, 32, 33, 64, 100, 127, 128, 129, 257, 511, 512}) {
     BaseMatrix matrix = testing::TriangularMatrix(6, 14, zc, &generator);
     matrix.punctured_columns = random.Below(3);
-    for (const BaseMatrix& m : {matrix, testing::FullMatrix(9, 20, zc, false, &generator),
-                                testing::FullMatrix(3, 32, zc, false, &generator)}) {
+    std::vector<BaseMatrix> matrices = {matrix, testing::FullMatrix(9, 20, zc, false, &generator),
+                                        testing::FullMatrix(3, 32, zc, false, &generator)};
+    // As many columns of information as a warp has lanes, and one more.
+    if (zc == 32 || zc == 64) {
+      matrices.push_back(testing::FullMatrix(3, 35, zc, false, &generator));
+      matrices.push_back(testing::FullMatrix(3, 36, zc, false, &generator));
+    }
+    for (const BaseMatrix& m : matrices) {
       const auto code = Code::Create(m, Family::kCustom, "custom zc=" + std::to_string(zc));
       ASSERT_THAT(code, IsOk());
-      for (const Algorithm algorithm : {Algorithm::kNormalizedMinSum, Algorithm::kBitFlipping}) {
-        DecodeParameters parameters = Parameters(4, random.Below(2) == 0);
+      for (const auto& [algorithm, stops] : {std::pair(Algorithm::kNormalizedMinSum, false),
+                                             std::pair(Algorithm::kNormalizedMinSum, true),
+                                             std::pair(Algorithm::kBitFlipping, true)}) {
+        DecodeParameters parameters = Parameters(4, stops);
         parameters.algorithm = algorithm;
         ExpectEqualToCpu(**code, parameters, RandomJobs(**code, 7, random));
       }
