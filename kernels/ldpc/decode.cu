@@ -1,7 +1,7 @@
 // Entry points of the GPU decoder: checks a batch and picks the kernel.
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -33,27 +33,35 @@ enum class KernelFamily {
 using LaunchFunction = absl::Status (*)(const DecodeBatch& batch, const Engine& engine,
                                         cudaStream_t stream);
 struct FamilyLaunches {
+  KernelFamily family;
   LaunchFunction launch;
   LaunchFunction launch_narrow;  // of few blocks; null: there is none
 };
 
 // By KernelFamily.
 constexpr FamilyLaunches kLaunches[] = {
-    {LaunchNr1, LaunchNarrow1},          // kNr1
-    {LaunchNr2, LaunchNarrow2},          // kNr2
-    {LaunchNrCrc1, LaunchNarrow1},       // kNrCrc1
-    {LaunchNrCrc2, LaunchNarrow2},       // kNrCrc2
-    {LaunchWimax12, nullptr},            // kWimax12
-    {LaunchNrFlooding1, nullptr},        // kNrFlooding1
-    {LaunchNrFlooding2, nullptr},        // kNrFlooding2
-    {LaunchWimax12Flooding, nullptr},    // kWimax12Flooding
-    {LaunchNrSumProduct1, nullptr},      // kNrSumProduct1
-    {LaunchNrSumProduct2, nullptr},      // kNrSumProduct2
-    {LaunchWimax12SumProduct, nullptr},  // kWimax12SumProduct
-    {LaunchLayered, nullptr},            // kLayered
-    {LaunchGeneral, nullptr},            // kGeneral
+    {KernelFamily::kNr1, LaunchNr1, LaunchNarrow1},
+    {KernelFamily::kNr2, LaunchNr2, LaunchNarrow2},
+    {KernelFamily::kNrCrc1, LaunchNrCrc1, LaunchNarrow1},
+    {KernelFamily::kNrCrc2, LaunchNrCrc2, LaunchNarrow2},
+    {KernelFamily::kWimax12, LaunchWimax12, nullptr},
+    {KernelFamily::kNrFlooding1, LaunchNrFlooding1, nullptr},
+    {KernelFamily::kNrFlooding2, LaunchNrFlooding2, nullptr},
+    {KernelFamily::kWimax12Flooding, LaunchWimax12Flooding, nullptr},
+    {KernelFamily::kNrSumProduct1, LaunchNrSumProduct1, nullptr},
+    {KernelFamily::kNrSumProduct2, LaunchNrSumProduct2, nullptr},
+    {KernelFamily::kWimax12SumProduct, LaunchWimax12SumProduct, nullptr},
+    {KernelFamily::kLayered, LaunchLayered, nullptr},
+    {KernelFamily::kGeneral, LaunchGeneral, nullptr},
 };
-static_assert(std::size(kLaunches) == static_cast<size_t>(KernelFamily::kGeneral) + 1);
+constexpr bool EachIsAtItsFamily() {
+  size_t at = 0;
+  for (const FamilyLaunches& of : kLaunches) {
+    if (static_cast<size_t>(of.family) != at++) return false;
+  }
+  return at == static_cast<size_t>(KernelFamily::kGeneral) + 1;
+}
+static_assert(EachIsAtItsFamily());
 
 bool StopsByCrc(const DecodeParameters& parameters) {
   return parameters.early_termination && parameters.stop_crc.has_value();

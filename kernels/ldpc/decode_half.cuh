@@ -4,7 +4,8 @@
 // word: the first in the low half. Everything is exact, for a half holds every integer up to 2048:
 //
 //   app is stored as (app + 128) * 2^-14. |app| <= 1919, so app + 128 and app - r fit.
-//   a message r is stored as the byte u = r + 128. Padded to a half's bit pattern 0x00uu it is the
+//   a message r is stored as the byte u = r + 128, or padded where it has a word alone. Padded to a
+//   half's bit pattern 0x00uu it is the
 //     denormal u * 2^-24, and one fused multiply-add takes it off again:
 //       q = fma(u * 2^-24, -2^10, (app + 128) * 2^-14) = (app - r) * 2^-14
 //   scaling and rounding of x = m * 2^-14 is one more, for denormals are 2^-24 apart:

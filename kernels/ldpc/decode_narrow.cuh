@@ -65,13 +65,12 @@ class NarrowDecoder {
   static constexpr int kWordBegin = WordBegin(kRow);
   template <int kRow>
   static constexpr bool kPlain = kIsPlain(kRow);
-  // Of a team, and of its plain rows.
-  static constexpr int TeamWords(int team, int rows) {
+  static constexpr int TeamWords(int team) {
     int words = 0;
-    for (int r = team; r < rows; r += 2) words += WordsOf(r);
+    for (int r = team; r < kMaxRows; r += 2) words += WordsOf(r);
     return words;
   }
-  static constexpr int kWords = std::max(TeamWords(0, kMaxRows), TeamWords(1, kMaxRows));
+  static constexpr int kWords = std::max(TeamWords(0), TeamWords(1));
   // Whether a word of a team has the message of one edge, as y.
   static constexpr bool IsPlainWord(int team, int word) {
     for (int r = team; r < kMaxRows; r += 2) {

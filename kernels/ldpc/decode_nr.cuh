@@ -38,7 +38,7 @@ struct NrParameters {
   DecodeShape shape;
   NrScales scales;
   NrShifts shifts;
-  uint32_t ahead;  // thread blocks that run at once
+  uint32_t ahead;  // how many thread blocks later the one is whose LLRs are fetched
 };
 
 enum class NrKind {

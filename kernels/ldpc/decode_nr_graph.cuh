@@ -153,7 +153,7 @@ inline constexpr int kNrMaxEdges = BaseGraph1::kEdges;
 
 // Where things lie, by row. An edge of a core column is a core edge; only core edges have a stored
 // message, four bytes of messages (two edges of two code words) make a word, and a row begins with
-// a new word.
+// a new word. The last of an odd number has its word alone, where it is not packed.
 template <class Graph>
 struct Layout {
   static constexpr int CoreDegree(int row) {

@@ -92,6 +92,8 @@ struct NrVariant {
 // Of the base graphs: codes of few rows, of which more thread blocks share a multiprocessor, and
 // those of any.
 using Nr1DenseRows = NrVariant<device::BaseGraph1, 4, 12, 2>;
+// kLeastZc 4: with 2 its most pairs side by side, with a CRC, would be 512 bytes more than there
+// are.
 using Nr1EightRows = NrVariant<device::BaseGraph1, 8, 13, 2, 2, 4>;
 using Nr1TwelveRows = NrVariant<device::BaseGraph1, 12, 31, 2, 1, 32>;
 using Nr1AllRows = NrVariant<device::BaseGraph1, 46, 104, 1>;

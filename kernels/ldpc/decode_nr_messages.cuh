@@ -91,8 +91,8 @@ class NrMessages {
     }
   }
 
-  // Edge kPlace of row kRow, in whose words its message is as y; and the other way round: a word of
-  // the y of two edges, of which the first may not be there.
+  // Unpack: the y of edge kPlace of row kRow, from the word that has it. Pack: the word of edge
+  // kPlace and of the one before it, which is not asked for if kPlace is alone.
   template <int kRow, int kPlace>
   __device__ __forceinline__ static uint32_t Unpack(uint32_t word) {
     return kIsAlone<kRow, kPlace> ? word : UnpackMessage(word, kPlace % 2);

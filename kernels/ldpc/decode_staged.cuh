@@ -148,7 +148,8 @@ class StagedLlr {
 
 // Has the LLRs of code words that a later thread block of the launch decodes brought into the L2
 // cache. Two steps, so that other waiting comes in between; each thread takes one code word, and
-// there are no fewer threads than code words in a thread block.
+// there are no fewer threads than code words in a thread block. Of LLRs in the host's memory, as
+// few blocks' may be, nothing is gained.
 class LlrAhead {
  public:
   // `ahead`: how many thread blocks later.
@@ -166,11 +167,9 @@ class LlrAhead {
     const uintptr_t begin = (llr_ + 15) / 16 * 16;
     const uintptr_t end = (llr_ + count_) / 16 * 16;
     if (begin >= end) return;
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // older ones have no such instruction
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin),
                  "r"(static_cast<uint32_t>(end - begin))
                  : "memory");
-#endif
   }
 
  private:
