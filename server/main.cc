@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,7 +27,6 @@
 #include "server/auth/security.h"
 #include "server/batching/dispatcher.h"
 #include "server/config/config.h"
-#include "server/config/cpu_list.h"
 #include "server/config/logging.h"
 #include "server/device/create_devices.h"
 #include "server/device/gpu_monitor.h"
@@ -298,15 +296,6 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   return absl::OkStatus();
 }
 
-// On `config.cpus`, if it names some. To be called before there are threads.
-absl::Status RunOnItsCores(const Config& config) {
-  if (config.cpus.empty()) return absl::OkStatus();
-  const absl::Status status = RunOn(config.cpus);
-  if (status.ok()) return status;
-  return absl::InvalidArgumentError(
-      absl::StrCat("cpus ", FormatCpuList(config.cpus), ": ", status.message()));
-}
-
 }  // namespace
 }  // namespace baseband::server
 
@@ -334,7 +323,7 @@ int main(int argc, char** argv) {
   std::fputs(command->output.c_str(), stdout);
   if (command->action == Command::Action::kPrint) return 0;
   const bool only_checks = command->action == Command::Action::kCheck;
-  absl::Status possible = RunOnItsCores(command->config);
+  absl::Status possible = RunOn(command->config.cpus);  // before there are threads
   if (possible.ok() && only_checks) possible = CheckSecurityFiles(command->config);
   if (!possible.ok()) {
     std::fflush(stdout);  // what is wrong is read last

@@ -78,16 +78,15 @@ class NarrowDecoder {
         word -= WordsOf(r);
         continue;
       }
-      return kIsPlain(r) || (L::CoreDegree(r) % 2 == 1 && word + 1 == WordsOf(r));
+      return kIsPlain(r) || L::IsAlone(r, 2 * word);
     }
     return false;
   }
   template <int kTeam, int kWord>
   static constexpr bool kPlainWord = IsPlainWord(kTeam, kWord);
-  // Of places: those of plain rows, and the last of an odd row, which no other is packed with.
+  // Of places: those of plain rows, and what no other is packed with.
   template <int kRow, int kPlace>
-  static constexpr bool kPlainPlace = kIsPlain(kRow) ||
-                                      (kPlace % 2 == 0 && kPlace + 1 == L::CoreDegree(kRow));
+  static constexpr bool kPlainPlace = kIsPlain(kRow) || L::IsAlone(kRow, kPlace);
 
  public:
   static constexpr int kSharedWords = W::kSharedWords;

@@ -169,6 +169,10 @@ struct Layout {
     for (int r = 0; r < row; ++r) begin += (CoreDegree(r) + 1) / 2;
     return begin;
   }
+  // Whether the core edge at `place` of a row has a word alone.
+  static constexpr bool IsAlone(int row, int place) {
+    return place % 2 == 0 && place + 1 == CoreDegree(row);
+  }
   static constexpr bool Touches(int row, int column) {
     for (int i = 0; i < CoreDegree(row); ++i) {
       if (Graph::kColumn[EdgeBegin(row) + i] == column) return true;
@@ -229,6 +233,8 @@ struct Layout {
   static constexpr int kEdgeBegin = EdgeBegin(kRow);
   template <int kRow>
   static constexpr int kWordBegin = WordBegin(kRow);
+  template <int kRow, int kPlace>
+  static constexpr bool kIsAlone = IsAlone(kRow, kPlace);
   template <int kFirst, int kEdge>
   static constexpr bool kIsEarly = IsEarly(kFirst, kEdge);
   template <int kEdge>

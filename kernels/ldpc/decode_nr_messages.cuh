@@ -29,7 +29,7 @@ class NrMessages {
   static constexpr bool IsSingle(int word) {
     int row = 0;
     while (L::WordBegin(row + 1) <= word) ++row;
-    return L::CoreDegree(row) % 2 == 1 && L::WordBegin(row + 1) == word + 1;
+    return L::IsAlone(row, 2 * (word - L::WordBegin(row)));
   }
   // How many words are read and written with `word`, itself and some behind it, of a range that
   // ends before `to`; and whether it is itself one of those behind another, in one from `from` on.
@@ -95,16 +95,14 @@ class NrMessages {
   // kPlace and of the one before it, which is not asked for if kPlace is alone.
   template <int kRow, int kPlace>
   __device__ __forceinline__ static uint32_t Unpack(uint32_t word) {
-    return kIsAlone<kRow, kPlace> ? word : UnpackMessage(word, kPlace % 2);
+    return L::template kIsAlone<kRow, kPlace> ? word : UnpackMessage(word, kPlace % 2);
   }
   template <int kRow, int kPlace>
   __device__ __forceinline__ static uint32_t Pack(uint32_t before, uint32_t y) {
-    return kIsAlone<kRow, kPlace> ? y : PackMessages(before, y);
+    return L::template kIsAlone<kRow, kPlace> ? y : PackMessages(before, y);
   }
 
  private:
-  template <int kRow, int kPlace>
-  static constexpr bool kIsAlone = kPlace % 2 == 0 && kPlace + 1 == L::CoreDegree(kRow);
   // The same as constants, for device code may use a host function's value but not call it.
   template <int kWord>
   static constexpr bool kIsSingle = IsSingle(kWord);

@@ -39,7 +39,8 @@ struct RowGroup {
 // what others read. Decoder has, for each group that begins with a row kFirst,
 //   Group<kFirst>           a RowGroup with address[kEdges] of the core edges' apps, in bytes, and
 //                           app[kEdges], of type Value
-//   Prefetch(group)         locates the core edges, and reads what may be read before the barrier
+//   Prefetch(group)         locates the core edges, and reads what may be read before the barrier:
+//                           apps by ReadApps<kFirst, true>
 //   ReadLate(group)         reads behind it what else there is than apps
 //   Process(group)          does the checks
 template <class Decoder, class Graph, int kMaxRows, class Value, bool kReadsAhead>

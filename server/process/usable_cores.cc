@@ -11,6 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "server/config/cpu_list.h"
 #include "server/process/cgroups.h"
 
@@ -48,19 +49,22 @@ bool ReadQuota(const Cgroup& group, double* quota, double* period) {
 }  // namespace
 
 absl::Status RunOn(const std::set<int>& cpus) {
+  if (cpus.empty()) return absl::OkStatus();
+  const auto refusal = [&](absl::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat("cpus ", FormatCpuList(cpus), ": ", why));
+  };
   const std::set<int> allowed = AllowedCpus();
   std::set<int> missing;
   std::set_difference(cpus.begin(), cpus.end(), allowed.begin(), allowed.end(),
                       std::inserter(missing, missing.end()));
   if (!missing.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "this process may not use ", FormatCpuList(missing), ", only ", FormatCpuList(allowed)));
+    return refusal(absl::StrCat("this process may not use ", FormatCpuList(missing), ", only ",
+                                FormatCpuList(allowed)));
   }
   CpuSet set;
   for (const int cpu : cpus) CPU_SET_S(cpu, sizeof(set), set.bits);
-  return sched_setaffinity(0, sizeof(set), set.bits) == 0
-             ? absl::OkStatus()
-             : absl::InvalidArgumentError(std::strerror(errno));
+  return sched_setaffinity(0, sizeof(set), set.bits) == 0 ? absl::OkStatus()
+                                                          : refusal(std::strerror(errno));
 }
 
 int UsableCores(const std::string& root) {

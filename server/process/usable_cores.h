@@ -9,9 +9,9 @@
 
 namespace baseband::server {
 
-// Lets this thread, and those that it starts from then on, run on `cpus` only; what memory they
-// touch first is that of these cores' NUMA nodes. InvalidArgument names those that the process may
-// not use; then nothing is changed.
+// Lets this thread, and those that it starts from then on, run on `cpus` only, or as before if
+// there are none; what memory they touch first is that of these cores' NUMA nodes. InvalidArgument
+// names `cpus` and those that the process may not use; then nothing is changed.
 absl::Status RunOn(const std::set<int>& cpus);
 
 // So many threads can run at a time: no more than this thread may use cores, and than its control

@@ -29,9 +29,7 @@ Line FrameRecovery::RefineLine(double nu, bool has_peak) {
   double delta = 0.0;
   const LineClimb climb = LineClimbOf(has_peak, plan_.num_symbols, plan_.points);
   for (int step = 0; step < climb.steps; ++step) {
-    const double last = delta;
-    delta = LineStep(SumBlocks(delta, num_blocks, length), delta, climb.most);
-    if (std::fabs(delta - last) < kLastLineStep) break;
+    if (!ClimbOn(SumBlocks(delta, num_blocks, length), climb, &delta)) break;
   }
   return LineAtBlocks(nu, delta, num_blocks, length);
 }

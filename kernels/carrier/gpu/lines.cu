@@ -85,9 +85,7 @@ __device__ RefinedLine Refine(const Blocks& blocks, double nu, double line_energ
                               const SpectrumPeak* peak, const LineClimb& climb) {
   double delta = 0.0;
   for (int step = 0; step < climb.steps; ++step) {
-    const double last = delta;
-    delta = LineStep(blocks.At(delta), delta, climb.most);
-    if (fabs(delta - last) < kLastLineStep) break;
+    if (!ClimbOn(blocks.At(delta), climb, &delta)) break;
   }
   const LineAt at = blocks.At(delta);
   RefinedLine line;

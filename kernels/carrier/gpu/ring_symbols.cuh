@@ -191,7 +191,6 @@ __device__ __forceinline__ unsigned SymbolListed(const RingMemory& memory, unsig
 
 static_assert((kMaxPoints - 4) / 4 <= 255,
               "a byte for a ring's points, but if it is alone, when nobody reads them");
-static_assert(kRingChunk % 8 == 0, "candidates are taken eight at a time");
 static_assert(kWarpSymbols <= 256, "a byte names a symbol of a warp");
 static_assert(4 * (sizeof(RingMemory) + 1024) <= 228 << 10, "four blocks on a multiprocessor");
 

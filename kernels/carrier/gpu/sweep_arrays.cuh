@@ -45,8 +45,9 @@ inline SweepArrays Divide(const SweepTask& sweep, int64_t num_frames) {
   return arrays;
 }
 
+// Equation 8 for every candidate and tile, of a constellation of even rings. As the stages of
+// recover_launch.h; PrepareSweep calls the first, LaunchSweep the other.
 absl::Status PrepareRingSums();
-// Equation 8 for every candidate and tile, of a constellation of even rings.
 absl::Status LaunchRingSums(const RecoverTask& task, const SweepArrays& arrays,
                             cudaStream_t stream);
 

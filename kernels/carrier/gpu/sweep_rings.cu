@@ -19,6 +19,7 @@ namespace baseband::carrier {
 namespace {
 
 constexpr int kTogether = 8;  // candidates between two sums over a warp
+static_assert(kRingChunk % kTogether == 0);
 
 // Goes on to the next candidate, which is turned by `turns`. kAlike: `turns` are the ring's own.
 template <bool kAlike>

@@ -159,8 +159,7 @@ BASEBAND_HOST_DEVICE inline LineClimb LineClimbOf(bool has_peak, int num_symbols
 
 // Where |X|^2 is greatest: the next delta, in bins of 1 / L, from what is at this one. Newton, at
 // most a third of the way that there is at a time, uphill where |X|^2 is not concave, and never
-// further from the start than that way. From 0 on LineClimb::steps of them, or fewer if one is
-// shorter than kLastLineStep.
+// further from the start than that way.
 BASEBAND_HOST_DEVICE inline double LineStep(const LineAt& at, double delta, double most) {
   const double slope = 2.0 * (at.re * at.re1 + at.im * at.im1);
   const double bend = 2.0 * (at.re1 * at.re1 + at.im1 * at.im1 + at.re * at.re2 + at.im * at.im2);
@@ -168,6 +167,14 @@ BASEBAND_HOST_DEVICE inline double LineStep(const LineAt& at, double delta, doub
   double step = slope > 0.0 ? longest : -longest;
   if (bend < 0.0) step = fmin(fmax(-slope / bend / kTurn, -longest), longest);
   return fmin(fmax(delta + step, -most), most);
+}
+
+// One of LineClimb::steps, which begin at 0: takes *delta on from where the line is `at`. False if
+// no other is worth it.
+BASEBAND_HOST_DEVICE inline bool ClimbOn(const LineAt& at, const LineClimb& climb, double* delta) {
+  const double last = *delta;
+  *delta = LineStep(at, last, climb.most);
+  return !(fabs(*delta - last) < kLastLineStep);
 }
 
 }  // namespace baseband::carrier
