@@ -30,6 +30,10 @@ inline constexpr double kLeastFitShare = 0.25;
 // It is believed if they fit nearly as well as they should.
 inline constexpr double kWeakPeakMargin = 3.0;
 inline constexpr double kWeakPeakFitShare = 0.85;
+// Of two lines of symbols to the power whose amplitudes differ by no more than this many deviations
+// of that difference, chance may have made either the stronger: a phase that is modulated has lines
+// on both sides of the carrier, and they outshine it from 1.43 / power radians on.
+inline constexpr double kTwinDeviations = 4.0;
 // Deviations of the frequency that are more than this share of 1 / N leave open which bin it is.
 inline constexpr double kMaxFrequencyDeviation = 0.3;
 // A phase that strays so that its slope is unsure by this, as a multiple of the edge between two of
@@ -176,6 +180,13 @@ BASEBAND_HOST_DEVICE inline Expected ExpectedOf(const ModelView& model,
   return expected;
 }
 
+// Whether the next line is one as well, and may be the carrier as well as the best. Amplitudes are
+// sqrt(lambda), each with a deviation of sqrt(1/2).
+BASEBAND_HOST_DEVICE inline bool HasTwin(const Findings& found, double ln_half_bins) {
+  return found.second_peak > ln_half_bins + kLockMargin &&
+         sqrt(found.peak) - sqrt(found.second_peak) < kTwinDeviations;
+}
+
 BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parameters& parameters,
                                             const FramePlan& plan, const Findings& found,
                                             const Expected& expected, bool in_range,
@@ -200,6 +211,9 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
   }
   // Where the phase strays, so do the likelihoods, by its excess more than noise makes them.
   if (found.rival <= kClose * (1.0 + found.stray.excess)) return Lock::kAmbiguous;
+  if (parameters.coarse == Coarse::kPower && HasTwin(found, expected.ln_half_bins)) {
+    return Lock::kAmbiguous;
+  }
   if (!found.symbols_known) return Lock::kLocked;
   // Symbols that are not known judge what the known ones cannot tell.
   if (plan.known_line) {

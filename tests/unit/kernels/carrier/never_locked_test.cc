@@ -1,5 +1,6 @@
 // What must not be locked, from simulations with fixed seeds: noise, and other constellations.
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -64,6 +65,49 @@ TEST(CarrierLockTest, APeakOfNoiseIsNotLocked) {
     EXPECT_LE(std::fabs(off) * spec.num_symbols, 1.0) << spec.seed;
   }
   EXPECT_GE(locked, kFrames / 5);
+}
+
+// Where the phase is modulated by a turns, the line of the power p is one of three or more: from
+// 1.43 / p radians on the two beside the carrier's are stronger than it, and as strong as each
+// other.
+TEST(CarrierLockTest, ASidebandOfAModulatedPhaseIsNotTakenForTheCarrier) {
+  struct Case {
+    const char* name;
+    int num_symbols;
+    double above_db;  // the operating point
+    double radians;
+    double rate;  // cycles per symbol
+  };
+  constexpr Case kCases[] = {
+      {"BPSK", 3000, 3.0, 0.75, 0.01},
+      {"QPSK", 3000, 8.0, 0.38, 0.01},
+      {"QPSK", 3000, 8.0, 0.4, 0.05},
+      {"8PSK", 3000, 8.0, 0.2, 0.05},
+      {"8APSK 100/180", 1000, 8.0, 0.75, 0.005},
+      {"256APSK 128/180", 3000, 3.0, 0.05, 0.01},
+      {"16QAM", 4000, 8.0, 0.4, 0.02},
+  };
+  for (const Case& c : kCases) {
+    const ModelPtr model = ModelOf(c.name);
+    for (uint64_t k = 0; k < 40; ++k) {
+      FrameSpec spec = SpecOf(c.name, model->constellation().operating_snr_db() + c.above_db);
+      spec.num_symbols = c.num_symbols;
+      spec.seed = k + 1;
+      spec = testing::WithRandomOffset(spec, 0.05);
+      std::vector<Iq> symbols = testing::MakeFrame(spec).symbols;
+      for (size_t n = 0; n < symbols.size(); ++n) {
+        const double turns = c.rate * static_cast<double>(n) + 0.02 * static_cast<double>(k);
+        const auto turn = std::polar(1.0, c.radians * std::sin(2.0 * M_PI * turns));
+        const auto turned = turn * std::complex<double>(symbols[n].i, symbols[n].q);
+        symbols[n] = {static_cast<float>(turned.real()), static_cast<float>(turned.imag())};
+      }
+      const Result result =
+          RecoverOnCpu(*model, {}, ToSamples(symbols, SampleFormat::kFloat32), {}, {}, {});
+      if (result.lock != Lock::kLocked) continue;
+      EXPECT_LE(std::fabs(result.frequency - spec.frequency), 0.5 * c.rate / model->view().power)
+          << c.name << " " << k;
+    }
+  }
 }
 
 // Of pairs that can be told apart: QPSK lies on 8PSK's points, and at a few dB all QAM look alike.
