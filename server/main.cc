@@ -136,8 +136,9 @@ DeviceSupervisorOptions ToSupervisorOptions(const Config& config, const Operatio
   return options;
 }
 
-// Waits for SIGTERM, SIGINT, an admin or the loss of the last device, then drains; a second signal
-// ends the process at once.
+// Waits for SIGTERM, SIGINT, an admin or the loss of the last device, then drains; a second SIGTERM
+// or SIGINT ends the process at once. The first may come to a drain that began otherwise, from who
+// stops what an admin has drained, and changes nothing then.
 void ServeUntilSignalled(const sigset_t& signals, const Config& config, Lifecycle& lifecycle,
                          Systemd& systemd, RegionServer* regions, Server& server) {
   int signal = 0;
@@ -155,9 +156,14 @@ void ServeUntilSignalled(const sigset_t& signals, const Config& config, Lifecycl
   sigset_t from_others = signals;
   sigdelset(&from_others, kNoDeviceSignal);
   sigdelset(&from_others, kAdminSignal);
-  std::thread([from_others] {
-    int second = 0;
-    sigwait(&from_others, &second);
+  const bool is_first_signal = sigismember(&from_others, signal) == 1;
+  std::thread([from_others, is_first_signal] {
+    int next = 0;
+    if (!is_first_signal) {
+      sigwait(&from_others, &next);
+      spdlog::info("{}: it drains already; one more ends it at once", sigabbrev_np(next));
+    }
+    sigwait(&from_others, &next);
     _exit(kExitCutShort);
   }).detach();
   // A batch that is long, or stuck, holds what ends in order, and says nothing of either.
