@@ -1,8 +1,8 @@
 // basebandd: wiring only.
 //
-// Exit codes: 0 drained after SIGTERM or SIGINT; 1 the configuration is wrong; 2 could not start;
-// 3 no device is left: all were lost, none comes back by itself, and a new process may find them
-// well again; 130 a second signal cut the drain short.
+// Exit codes: 0 drained after SIGTERM, SIGINT or at an admin's word; 1 the configuration is wrong;
+// 2 could not start; 3 no device is left: all were lost, none comes back by itself, and a new
+// process may find them well again; 130 a second signal cut the drain short.
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -58,8 +58,10 @@ constexpr int kExitStart = 2;
 constexpr int kExitNoDevice = 3;
 constexpr int kExitCutShort = 130;
 
-// Sent to this process by itself: no device is left.
+// Sent to this process by itself: no device is left; an admin wants it drained. Neither is a second
+// signal, which would cut a drain short.
 constexpr int kNoDeviceSignal = SIGUSR1;
+constexpr int kAdminSignal = SIGUSR2;
 // Then: for clients to get the answers that there are, and to be told.
 constexpr absl::Duration kLastDrain = absl::Seconds(3);
 // For the driver to answer what it was asked of the GPUs; it takes some 50 ms.
@@ -132,8 +134,9 @@ DeviceSupervisorOptions ToSupervisorOptions(const Config& config, const Operatio
   return options;
 }
 
-// Waits for SIGTERM, SIGINT or the loss of the last device, then drains; a second signal ends the
-// process at once.
+// Waits for SIGTERM, SIGINT, an admin or the loss of the last device, then drains; a second SIGTERM
+// or SIGINT ends the process at once. The first may come to a drain that began otherwise, from who
+// stops what an admin has drained, and changes nothing then.
 void ServeUntilSignalled(const sigset_t& signals, const Config& config, Lifecycle& lifecycle,
                          Systemd& systemd, RegionServer* regions, Server& server) {
   int signal = 0;
@@ -141,16 +144,24 @@ void ServeUntilSignalled(const sigset_t& signals, const Config& config, Lifecycl
   const absl::Duration timeout =
       signal == kNoDeviceSignal ? std::min(kLastDrain, config.drain_timeout) : config.drain_timeout;
   const std::string draining =
-      absl::StrCat(signal == kNoDeviceSignal ? "no device is left" : sigabbrev_np(signal),
+      absl::StrCat(signal == kNoDeviceSignal ? "no device is left"
+                   : signal == kAdminSignal  ? "an admin wants it so"
+                                             : sigabbrev_np(signal),
                    ": draining, for at most ", absl::ToInt64Seconds(timeout), " s");
   spdlog::info("{}", draining);
   lifecycle.SetDraining();
   systemd.Stopping(draining, timeout + 2 * kGrace);
   sigset_t from_others = signals;
   sigdelset(&from_others, kNoDeviceSignal);
-  std::thread([from_others] {
-    int second = 0;
-    sigwait(&from_others, &second);
+  sigdelset(&from_others, kAdminSignal);
+  const bool is_first_signal = sigismember(&from_others, signal) == 1;
+  std::thread([from_others, is_first_signal] {
+    int next = 0;
+    if (!is_first_signal) {
+      sigwait(&from_others, &next);
+      spdlog::info("{}: it drains already; one more ends it at once", sigabbrev_np(next));
+    }
+    sigwait(&from_others, &next);
     _exit(kExitCutShort);
   }).detach();
   // A batch that is long, or stuck, holds what ends in order, and says nothing of either.
@@ -272,9 +283,11 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   supervisor.Tell([&server](bool serves) { server->SetServing(serves); });
   const auto tell_no_more = absl::MakeCleanup([&] { supervisor.Tell(nullptr); });
   if (admin != nullptr) {
-    AdminServer::Options options = {command.effective, [] { kill(getpid(), SIGTERM); },
-                                    &dispatcher,       &recorder,
-                                    faults.get(),      {}};
+    const auto drain = [&lifecycle] {
+      return !lifecycle.is_draining() && kill(getpid(), kAdminSignal) == 0;
+    };
+    AdminServer::Options options = {command.effective, drain,        &dispatcher,
+                                    &recorder,         faults.get(), {}};
     for (const Device* device : devices) options.devices.push_back(device->id());
     BASEBAND_RETURN_IF_ERROR(admin->Start(std::move(options)));
   }
@@ -307,6 +320,7 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, kNoDeviceSignal);
+  sigaddset(&signals, kAdminSignal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   KeepFreedMemory();

@@ -32,7 +32,7 @@ struct Observation {
 };
 
 // One sinusoid; the axis is its frequency in Hz. InvalidArgument names what is out of range: sizes,
-// or a sample that is not finite.
+// or a sample that is not finite, "columns[1][5] inf".
 absl::StatusOr<FunctionalPtr> MakeSinusoids(Observation observation);
 
 // 2 .. kMaxSinusoids of them, one an axis, for searches on `grid` alone: each axis' correlations

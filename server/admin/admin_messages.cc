@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
+#include "server/config/logging.h"
 #include "server/converters/checks.h"
 
 namespace baseband::server {
@@ -18,10 +19,14 @@ using FaultRequest = v1::InjectFaultRequest;
 constexpr int64_t kMaxCount = 1000;
 constexpr int64_t kMaxStallMs = 600000;
 
-absl::Status CheckUnset(absl::string_view field, bool is_set, const FaultRequest& request) {
-  if (!is_set) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " is set: kind ", FaultRequest::Kind_Name(request.kind()), " has none"));
+absl::Status RefuseAsSet(absl::string_view field, absl::string_view value,
+                         const FaultRequest& request) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      field, " ", value, " is set: kind ", FaultRequest::Kind_Name(request.kind()), " has none"));
+}
+
+absl::Status CheckUnset(absl::string_view field, uint32_t value, const FaultRequest& request) {
+  return value == 0 ? absl::OkStatus() : RefuseAsSet(field, absl::StrCat(value), request);
 }
 
 absl::StatusOr<Fault::Kind> KindFromProto(FaultRequest::Kind kind) {
@@ -38,6 +43,18 @@ absl::StatusOr<Fault::Kind> KindFromProto(FaultRequest::Kind kind) {
       return Fault::Kind::kDeviceFault;
     default:
       return CheckRange("kind", kind, FaultRequest::STALL, FaultRequest::DEVICE_FAULT);
+  }
+}
+
+// What a fault of `kind` is of.
+absl::string_view OfWhat(Fault::Kind kind) {
+  switch (kind) {
+    case Fault::Kind::kCorrupt:
+      return "replies";
+    case Fault::Kind::kNoMemory:
+      return "allocations";
+    default:
+      return "batches";
   }
 }
 
@@ -72,26 +89,37 @@ absl::StatusOr<Fault> FaultFromProto(const FaultRequest& request,
     BASEBAND_RETURN_IF_ERROR(CheckRange("stall_ms", request.stall_ms(), 1, kMaxStallMs));
     fault.stall = absl::Milliseconds(request.stall_ms());
   } else {
-    BASEBAND_RETURN_IF_ERROR(CheckUnset("stall_ms", request.stall_ms() != 0, request));
+    BASEBAND_RETURN_IF_ERROR(CheckUnset("stall_ms", request.stall_ms(), request));
   }
-  if (fault.kind == Fault::Kind::kNoMemory) {
-    BASEBAND_RETURN_IF_ERROR(CheckUnset("device", !request.device().empty(), request));
-  } else if (!request.device().empty() &&
-             std::find(devices.begin(), devices.end(), request.device()) == devices.end()) {
-    return absl::InvalidArgumentError(absl::StrCat("device '", request.device(), "' is not one of ",
-                                                   absl::StrJoin(devices, ", ")));
+  if (fault.kind == Fault::Kind::kNoMemory && !request.device().empty()) {
+    return RefuseAsSet("device", Quoted(request.device()), request);
+  }
+  if (!request.device().empty() &&
+      std::find(devices.begin(), devices.end(), request.device()) == devices.end()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "device ", Quoted(request.device()), " is not one of ", absl::StrJoin(devices, ", ")));
   }
   fault.device = request.device();
   return fault;
 }
 
 absl::StatusOr<std::string> DeviceToLose(const FaultRequest& request) {
-  BASEBAND_RETURN_IF_ERROR(CheckUnset("count", request.count() != 0, request));
-  BASEBAND_RETURN_IF_ERROR(CheckUnset("stall_ms", request.stall_ms() != 0, request));
+  BASEBAND_RETURN_IF_ERROR(CheckUnset("count", request.count(), request));
+  BASEBAND_RETURN_IF_ERROR(CheckUnset("stall_ms", request.stall_ms(), request));
   if (request.device().empty()) {
     return absl::InvalidArgumentError("device is not set: kind LOSE needs one");
   }
   return request.device();
+}
+
+std::string ToText(FaultRequest::Kind kind, const Fault& fault) {
+  std::string text = FaultRequest::Kind_Name(kind);
+  if (fault.stall > absl::ZeroDuration()) {
+    absl::StrAppend(&text, " of ", absl::FormatDuration(fault.stall));
+  }
+  absl::StrAppend(&text, ", for the next ", fault.count, " ", OfWhat(fault.kind));
+  if (!fault.device.empty()) absl::StrAppend(&text, " of ", fault.device);
+  return text;
 }
 
 v1::FlightRecord ToProto(const FlightRecord& record) {
@@ -148,8 +176,8 @@ absl::StatusOr<uint64_t> FingerprintFromText(const std::string& text) {
   constexpr size_t kDigits = 16;
   uint64_t fingerprint = 0;
   if (text.size() != kDigits || !absl::SimpleHexAtoi(text, &fingerprint)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "fingerprint '", absl::CHexEscape(text.substr(0, 32)), "' is not 16 hexadecimal digits"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("fingerprint ", Quoted(text), " is not 16 hexadecimal digits"));
   }
   return fingerprint;
 }

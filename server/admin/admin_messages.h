@@ -17,8 +17,10 @@ namespace baseband::server {
 // Not for LOSE.
 absl::StatusOr<Fault> FaultFromProto(const v1::InjectFaultRequest& request,
                                      absl::Span<const std::string> devices);
-// LOSE: the device. InvalidArgument likewise.
+// LOSE: the device, which need not be one that there is. InvalidArgument likewise.
 absl::StatusOr<std::string> DeviceToLose(const v1::InjectFaultRequest& request);
+// For people: "STALL of 2s, for the next 3 batches of cuda:0".
+std::string ToText(v1::InjectFaultRequest::Kind kind, const Fault& fault);
 
 v1::FlightRecord ToProto(const FlightRecord& record);
 

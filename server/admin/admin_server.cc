@@ -4,9 +4,9 @@
 
 #include <atomic>
 #include <functional>
+#include <string>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "baseband/v1/admin.grpc.pb.h"
 #include "common/grpc/grpc_time.h"
@@ -29,86 +29,105 @@ class AdminServer::Service final {
  public:
   Service(Access* access, Metrics* metrics, Options options)
       : access_(access), metrics_(metrics), options_(std::move(options)) {
-    Add<v1::GetConfigRequest, v1::GetConfigResponse>(
-        "GetConfig", "asks for the settings", [this](const auto&, auto& response) {
-          response.set_config(options_.effective_config);
-          return absl::OkStatus();
-        });
-    Add<v1::SetLogLevelRequest, v1::SetLogLevelResponse>(
-        "SetLogLevel", "sets the log level",
-        [](const auto& request, auto&) { return SetLogLevel(request.level()); });
-    Add<v1::DrainRequest, v1::DrainResponse>("Drain", "drains the server",
-                                             [this](const auto&, auto&) {
-                                               if (!drained_.exchange(true)) options_.drain();
-                                               return absl::OkStatus();
-                                             });
-    Add<v1::InjectFaultRequest, v1::InjectFaultResponse>(
-        "InjectFault", "asks for a fault",
-        [this](const auto& request, auto&) { return Inject(request); });
-    Add<v1::GetFlightRecordsRequest, v1::GetFlightRecordsResponse>(
-        "GetFlightRecords", "asks for the flight records", [this](const auto&, auto& response) {
+    AddQuestion<v1::GetConfigRequest, v1::GetConfigResponse>(
+        "GetConfig", [this](auto& response) { response.set_config(options_.effective_config); });
+    AddAction<v1::SetLogLevelRequest, v1::SetLogLevelResponse>(
+        "SetLogLevel", [](const auto& request, auto&) { return SetLevel(request.level()); });
+    AddAction<v1::DrainRequest, v1::DrainResponse>("Drain",
+                                                   [this](const auto&, auto&) { return Drain(); });
+    AddAction<v1::InjectFaultRequest, v1::InjectFaultResponse>(
+        "InjectFault", [this](const auto& request, auto&) { return Inject(request); });
+    AddQuestion<v1::GetFlightRecordsRequest, v1::GetFlightRecordsResponse>(
+        "GetFlightRecords", [this](auto& response) {
           for (const FlightRecord& record : options_.recorder->Records()) {
             *response.add_records() = ToProto(record);
           }
-          return absl::OkStatus();
         });
-    Add<v1::GetQuarantineRequest, v1::GetQuarantineResponse>(
-        "GetQuarantine", "asks who is in quarantine", [this](const auto&, auto& response) {
+    AddQuestion<v1::GetQuarantineRequest, v1::GetQuarantineResponse>(
+        "GetQuarantine", [this](auto& response) {
           const absl::Time now = SteadyNow();
           for (const auto& suspect : options_.dispatcher->quarantine().List(now)) {
             *response.add_requests() = ToProto(suspect, now);
           }
-          return absl::OkStatus();
         });
-    Add<v1::LiftQuarantineRequest, v1::LiftQuarantineResponse>(
-        "LiftQuarantine", "lifts quarantine",
+    AddAction<v1::LiftQuarantineRequest, v1::LiftQuarantineResponse>(
+        "LiftQuarantine",
         [this](const auto& request, auto& response) { return Lift(request, &response); });
   }
 
   grpc::Service* service() { return &service_; }
 
  private:
-  absl::Status Lift(const v1::LiftQuarantineRequest& request,
-                    v1::LiftQuarantineResponse* response) {
+  // What an action has done, for the log, as what follows on its caller's name.
+  using Done = absl::StatusOr<std::string>;
+
+  static Done SetLevel(const std::string& level) {
+    BASEBAND_ASSIGN_OR_RETURN(const std::string before, SetLogLevel(level));
+    if (before == level) return absl::StrCat("left the log level at ", level);
+    return absl::StrCat("set the log level from ", before, " to ", level);
+  }
+
+  Done Drain() {
+    const bool begins = !drained_.exchange(true) && options_.drain();
+    return std::string(begins ? "drains the server" : "asked for a drain, which had begun before");
+  }
+
+  Done Lift(const v1::LiftQuarantineRequest& request, v1::LiftQuarantineResponse* response) {
     Quarantine& quarantine = options_.dispatcher->quarantine();
     if (request.all()) {
       response->set_lifted(static_cast<uint32_t>(quarantine.LiftAll()));
-    } else {
-      BASEBAND_ASSIGN_OR_RETURN(const uint64_t fingerprint,
-                                FingerprintFromText(request.fingerprint()));
-      BASEBAND_RETURN_IF_ERROR(quarantine.Lift(fingerprint));
-      response->set_lifted(1);
+      return absl::StrCat("lifted the quarantine of all ", response->lifted(), " kinds of request");
     }
-    spdlog::warn("quarantine lifted: {}", request.all() ? "all" : request.fingerprint());
-    return absl::OkStatus();
+    BASEBAND_ASSIGN_OR_RETURN(const uint64_t fingerprint,
+                              FingerprintFromText(request.fingerprint()));
+    BASEBAND_RETURN_IF_ERROR(quarantine.Lift(fingerprint));
+    response->set_lifted(1);
+    return absl::StrCat("lifted the quarantine of ", FingerprintText(fingerprint));
   }
 
-  absl::Status Inject(const v1::InjectFaultRequest& request) {
+  Done Inject(const v1::InjectFaultRequest& request) {
     if (options_.faults == nullptr) {
       return absl::FailedPreconditionError(
           "this server injects no faults: it runs without --allow-fault-injection");
     }
-    spdlog::warn("injecting {}", absl::CHexEscape(request.ShortDebugString()));
     if (request.kind() == v1::InjectFaultRequest::LOSE) {
       BASEBAND_ASSIGN_OR_RETURN(const std::string device, DeviceToLose(request));
-      return options_.dispatcher->LoseDevice(device, DeviceLoss::kInjected,
-                                             "an admin wanted it so");
+      BASEBAND_RETURN_IF_ERROR(
+          options_.dispatcher->LoseDevice(device, DeviceLoss::kInjected, "an admin wanted it so"));
+      return absl::StrCat("gave up ", device);
     }
     BASEBAND_ASSIGN_OR_RETURN(const Fault fault, FaultFromProto(request, options_.devices));
-    options_.faults->Arm(fault);
-    return absl::OkStatus();
+    const int64_t left = options_.faults->Arm(fault);
+    return absl::StrCat("armed ", ToText(request.kind(), fault),
+                        left > 0 ? absl::StrCat(", in place of ", left, " that were left") : "");
   }
 
-  // A method that admins may call; `what` it does, for the log.
+  // A method that changes nothing.
   template <typename Request, typename Response>
-  void Add(const char* method, const char* what,
-           std::function<absl::Status(const Request&, Response&)> work) {
+  void AddQuestion(const char* method, std::function<void(Response&)> answer) {
     AddMessageMethod<Request, Response>(
         {&service_, access_, metrics_, kAdminRpc, Role::kAdmin}, method,
-        [what, work = std::move(work)](const Identity& caller, const Request& request,
+        [method, answer = std::move(answer)](const Identity& caller, const Request&,
+                                             Response& response) {
+          spdlog::info("admin: {} asks: {}", Quoted(caller.name), method);
+          answer(response);
+          return absl::OkStatus();
+        });
+  }
+
+  // One that does something, or refuses to. Afterwards the log has which of them, and who asked.
+  template <typename Request, typename Response>
+  void AddAction(const char* method, std::function<Done(const Request&, Response&)> act) {
+    AddMessageMethod<Request, Response>(
+        {&service_, access_, metrics_, kAdminRpc, Role::kAdmin}, method,
+        [method, act = std::move(act)](const Identity& caller, const Request& request,
                                        Response& response) {
-          spdlog::info("admin: {} {}", absl::CHexEscape(caller.name), what);
-          return work(request, response);
+          const Done done = act(request, response);
+          LogAtAnyLevel(absl::StrCat(
+              "admin: ", Quoted(caller.name), " ",
+              done.ok() ? *done
+                        : absl::StrCat("was refused ", method, ": ", done.status().ToString())));
+          return done.status();
         });
   }
 

@@ -1,5 +1,6 @@
 // Serves baseband.v1.Admin at --admin-listen: a gRPC server of its own, so that whoever floods the
-// other does not keep its keeper out.
+// other does not keep its keeper out. The log has what an admin did, or why it was refused,
+// whatever its level; and questions, at level info.
 #ifndef BASEBAND_SERVER_ADMIN_ADMIN_SERVER_H_
 #define BASEBAND_SERVER_ADMIN_ADMIN_SERVER_H_
 
@@ -25,7 +26,8 @@ class AdminServer {
  public:
   struct Options {
     std::string effective_config;  // what GetConfig answers
-    std::function<void()> drain;   // begins the drain; called once at most, must not wait for it
+    // Begins the drain, without waiting for it; called once at most. False: it had begun before.
+    std::function<bool()> drain;
     Dispatcher* dispatcher = nullptr;
     const FlightRecorder* recorder = nullptr;
     FaultInjector* faults = nullptr;   // null: faults may not be injected

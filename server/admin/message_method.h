@@ -25,18 +25,18 @@ struct MessageService {
   absl::optional<Role> role;  // who may call; none: whoever has any
 };
 
-// `work` is called on gRPC's threads, with who calls.
+// `work` is called on gRPC's threads, with who calls; `method` lives as long as the service.
 template <typename Message, typename Response>
 void AddMessageMethod(
     const MessageService& of, const char* method,
     std::function<absl::Status(const Identity&, const Message&, Response&)> work) {
-  of.service->AddSync(method, [of, work = std::move(work)](const grpc::ServerContext& context,
-                                                           const grpc::ByteBuffer& bytes,
-                                                           grpc::ByteBuffer* answer) {
+  of.service->AddSync(method, [of, method, work = std::move(work)](
+                                  const grpc::ServerContext& context, const grpc::ByteBuffer& bytes,
+                                  grpc::ByteBuffer* answer) {
     of.metrics->RequestStarted(of.rpc, static_cast<int64_t>(bytes.Length()));
     Response response;
     const auto serve = [&]() -> absl::Status {
-      BASEBAND_ASSIGN_OR_RETURN(const Identity caller, of.access->Admit(context, of.role));
+      BASEBAND_ASSIGN_OR_RETURN(const Identity caller, of.access->Admit(context, of.role, method));
       BASEBAND_ASSIGN_OR_RETURN(const auto request, ParseMessage<Message>(bytes));
       return work(caller, request, response);
     };

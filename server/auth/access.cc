@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<Access>> Access::Create(const Config& config) {
 }
 
 absl::StatusOr<Identity> Access::Admit(const grpc::ServerContextBase& context,
-                                       absl::optional<Role> role) {
+                                       absl::optional<Role> role, absl::string_view call) {
   const Proof proof = ReadProof(context, unix_peers_);
   const std::string stranger = strangers_.empty() ? "" : KeyOfPeer(proof.peer);
   // Whoever has a proxy on this host has its Unix socket in common with others.
@@ -44,7 +44,7 @@ absl::StatusOr<Identity> Access::Admit(const grpc::ServerContextBase& context,
   const bool may = role.has_value() ? identity.roles.Has(*role) : !identity.roles.empty();
   if (limited_ && !may) {
     if (!stranger.empty()) strangers_.CountCall(stranger, SteadyNow());
-    return Deny(identity, role);
+    return Deny(identity, role, call);
   }
   if (!stranger.empty()) strangers_.LetIn(stranger);
   return identity;
@@ -79,7 +79,8 @@ bool Access::AnyoneHas(Role role) const {
                      [role](const AccessRule& rule) { return rule.role == role; });
 }
 
-absl::Status Access::Deny(const Identity& identity, absl::optional<Role> role) {
+absl::Status Access::Deny(const Identity& identity, absl::optional<Role> role,
+                          absl::string_view call) {
   absl::Status status;
   if (identity.bad_token) {
     status = Because(UnservedReason::kBadToken,
@@ -94,7 +95,8 @@ absl::Status Access::Deny(const Identity& identity, absl::optional<Role> role) {
                          : "any role"));
   }
   if (const absl::optional<int64_t> suppressed = log_limit_.Pass(SteadyNow())) {
-    spdlog::warn("refused {}: {}{}", absl::CHexEscape(identity.name), std::string(status.message()),
+    spdlog::warn("refused {}{}: {}{}", absl::CHexEscape(identity.name),
+                 call.empty() ? "" : absl::StrCat(" ", call), std::string(status.message()),
                  *suppressed > 0 ? absl::StrCat(" (and ", *suppressed, " more)") : "");
   }
   return status;

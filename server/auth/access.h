@@ -31,11 +31,12 @@ class Access {
   // Unauthenticated: it proves nothing, or brings a token that nobody holds. PermissionDenied: it
   // is known, and has another role or none; not looked at is the token of a stranger who has shown
   // wrong ones: see Strangers. To be asked once for a call, before anything of its
-  // request is read.
-  absl::StatusOr<Identity> Admit(const grpc::ServerContextBase& context, absl::optional<Role> role);
+  // request is read. The log has one line a second of who is denied, with `call`, if it says which.
+  absl::StatusOr<Identity> Admit(const grpc::ServerContextBase& context, absl::optional<Role> role,
+                                 absl::string_view call = "");
 
-  // The same of a process at the other end of a Unix socket that is not gRPC's, which has nothing to
-  // show but its ids.
+  // The same of a process at the other end of a Unix socket that is not gRPC's, which has nothing
+  // to show but its ids.
   absl::StatusOr<Identity> Admit(const UnixPeer& peer, Role role);
 
   // By a rule or with a token; everybody, if access is not limited.
@@ -59,7 +60,8 @@ class Access {
         strangers_(limited, [this](int fd) { return HasRole(PeerOf(fd)); }) {}
   // Whether the process behind a Unix socket has any by its ids.
   bool HasRole(const absl::optional<UnixPeer>& peer) const;
-  absl::Status Deny(const Identity& identity, absl::optional<Role> role);
+  absl::Status Deny(const Identity& identity, absl::optional<Role> role,
+                    absl::string_view call = "");
 
   const bool limited_;
   std::vector<AccessRule> rules_;

@@ -3,7 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "server/batching/dispatcher.h"
+#include "server/config/logging.h"
 #include "server/jobs/operation.h"
 #include "server/metrics/unserved.h"
 
@@ -15,7 +18,13 @@ absl::Status Dispatcher::LoseDevice(const std::string& id, DeviceLoss cause,
     return device->id() == id && device->healthy();
   });
   if (found == devices_.end()) {
-    return absl::NotFoundError(absl::StrCat("device '", id, "' is not one that is healthy"));
+    std::vector<absl::string_view> healthy;
+    for (const Device* device : devices_) {
+      if (device->healthy()) healthy.push_back(device->id());
+    }
+    return absl::NotFoundError(
+        absl::StrCat("device ", Quoted(id), " is not one that is healthy: ",
+                     healthy.empty() ? "there is none" : absl::StrJoin(healthy, ", ")));
   }
   Lose(NumberOf(**found), cause, why);
   return absl::OkStatus();

@@ -5,18 +5,28 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "server/config/config.h"
 
 namespace baseband::server {
 
-// Sets up spdlog's default logger. Once, before any thread logs.
+// Sets up spdlog's default logger. Once, before any thread logs. Whatever a message holds, its line
+// is one line of UTF-8, or one JSON object, and commands no terminal.
 void SetUpLogging(const Config& config);
 
 // The words of --log-level.
 const std::vector<std::string>& LogLevels();
-// From now on; on any thread. InvalidArgument names a level that there is not.
-absl::Status SetLogLevel(const std::string& level);
+// From now on; on any thread. The level before; InvalidArgument names a level that there is not.
+absl::StatusOr<std::string> SetLogLevel(const std::string& level);
+
+// A warning that is written whatever the level is, "off" too: what was done to the server, and by
+// whom, is not for the level to hide that was set by it.
+void LogAtAnyLevel(const std::string& line);
+
+// What others chose, 'like this': printable ASCII that ends where its quote does; of what is long
+// the first bytes, and how many there are.
+std::string Quoted(absl::string_view text);
 
 }  // namespace baseband::server
 

@@ -86,9 +86,12 @@ FaultInjector::FaultInjector() {
   for (Fault& fault : armed_) fault.count = 0;
 }
 
-void FaultInjector::Arm(const Fault& fault) {
+int64_t FaultInjector::Arm(const Fault& fault) {
   absl::MutexLock lock(&mutex_);
-  armed_[static_cast<size_t>(fault.kind)] = fault;
+  Fault& armed = armed_[static_cast<size_t>(fault.kind)];
+  const int64_t left = armed.count;
+  armed = fault;
+  return left;
 }
 
 bool FaultInjector::Take(Fault::Kind kind, const std::string& device, absl::Duration* stall) {

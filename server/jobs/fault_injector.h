@@ -36,8 +36,8 @@ class FaultInjector {
  public:
   FaultInjector();
 
-  // In place of what was armed of that kind before.
-  void Arm(const Fault& fault);
+  // In place of what was armed of that kind before; how much of that was left.
+  int64_t Arm(const Fault& fault);
 
   // As MakeBatch; the batch, for `device`, has the faults that are due. Outlived by the injector
   // and the device.

@@ -14,6 +14,7 @@ class Lifecycle {
  public:
   void SetServing() { serving_.store(true); }
   void SetDraining() { draining_.store(true); }
+  bool is_draining() const { return draining_.load(); }
   // No device serves, but one may yet come back; or that is over.
   void SetRecovering(bool recovering) { recovering_.store(recovering); }
   // The last device was lost, and none comes back.

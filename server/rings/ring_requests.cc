@@ -185,7 +185,10 @@ absl::Status RingSession::ReadRequest(const InFlightPtr& request) const {
       const absl::Span<uint8_t> payload,
       Range("payload", is_registered ? 0 : submission.payload_offset, submission.payload_bytes));
   if (!is_registered && Overlap(payload, request->askers.front().reply)) {
-    return absl::InvalidArgumentError("payload and reply overlap");
+    return absl::InvalidArgumentError(
+        absl::StrCat("payload_offset ", submission.payload_offset, ": the ",
+                     submission.payload_bytes, " bytes from there on overlap the reply's ",
+                     submission.reply_bytes, " from offset ", submission.reply_offset, " on"));
   }
   // A copy, for the client may write there while it is parsed.
   read.header.assign(reinterpret_cast<const char*>(header.data()), header.size());

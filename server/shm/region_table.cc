@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,15 +38,19 @@ absl::Status CheckMultiple(const char* field, const char* part, uint64_t value) 
                                                        " is not a multiple of ", kRegionAlignment));
 }
 
+// "64 bytes from offset 128 on".
+std::string PlaceText(const MemoryRange& range) {
+  return absl::StrCat(range.bytes, " bytes from offset ", range.offset, " on");
+}
+
 // Where `range` lies in `region`.
 absl::StatusOr<uint8_t*> Within(const MemoryRegion& region, const char* field,
                                 const MemoryRange& range) {
   BASEBAND_RETURN_IF_ERROR(CheckMultiple(field, "offset", range.offset));
   const auto size = static_cast<uint64_t>(region.bytes);
   if (range.offset > size || range.bytes > size - range.offset) {
-    return absl::InvalidArgumentError(absl::StrCat(field, ": ", range.bytes, " bytes from offset ",
-                                                   range.offset, " on are not within a region of ",
-                                                   size));
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, ": ", PlaceText(range), " are not within a region of ", size));
   }
   return region.base + range.offset;
 }
@@ -246,12 +251,20 @@ absl::Status RegionTable::LookUp(Request* request) const {
   const Place& in = use->payload;
   const Place& out = use->reply;
   if (Overlap(in.data, in.bytes, out.data, out.bytes)) {
-    return absl::InvalidArgumentError("payload_at and reply_at overlap");
+    return absl::InvalidArgumentError(absl::StrCat("payload_at: its ",
+                                                   PlaceText(*request->payload_at), " overlap the ",
+                                                   PlaceText(*request->reply_at), " of reply_at"));
   }
   const uint8_t* const word = use->hold.word();
-  if (Overlap(word, sizeof(uint64_t), in.data, in.bytes) ||
-      Overlap(word, sizeof(uint64_t), out.data, out.bytes)) {
-    return absl::InvalidArgumentError("hold lies in payload_at or reply_at");
+  const auto lies_in = [&](const char* field, const MemoryRange& range) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "hold.offset ", request->hold->offset, " is within the ", PlaceText(range), " of ", field));
+  };
+  if (Overlap(word, sizeof(uint64_t), in.data, in.bytes)) {
+    return lies_in("payload_at", *request->payload_at);
+  }
+  if (Overlap(word, sizeof(uint64_t), out.data, out.bytes)) {
+    return lies_in("reply_at", *request->reply_at);
   }
   return absl::OkStatus();
 }

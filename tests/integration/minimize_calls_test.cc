@@ -222,7 +222,9 @@ TEST_F(MinimizeTest, NumbersOutOfRangeAreRefusedByName) {
               HasSubstr("axes[0].count 18446744073709551615 is"));
   request = Formula("x", 0, 1, uint64_t{1} << 30);
   AddAxis(0, 1, uint64_t{1} << 30, &request);
-  EXPECT_THAT(Refusal(request), HasSubstr("more than 2^40 points"));
+  EXPECT_THAT(
+      Refusal(request),
+      HasSubstr("axes[1].count 1073741824 is not in [1, 1024]: the grid has at most 2^40 points"));
   request = Formula("x", 0, 1, 10);
   request.set_payload("12345678");
   EXPECT_THAT(Refusal(request), HasSubstr("payload has 8 bytes"));

@@ -108,7 +108,7 @@ TEST_F(RefusalsTest, NrNumbersOutsideTheStandard) {
   EXPECT_THAT(EncodeCode(NrCode(3, 384)), Invalid("base_graph 3 is not in [1, 2]"));
   EXPECT_THAT(EncodeCode(NrCode(1, 0)), Invalid("zc 0 is not a lifting size"));
   EXPECT_THAT(EncodeCode(NrCode(1, 17)), Invalid("zc 17 is not a lifting size"));
-  EXPECT_THAT(EncodeCode(NrCode(1, -1)), Invalid("is not a lifting size"));
+  EXPECT_THAT(EncodeCode(NrCode(1, -1)), Invalid("zc 4294967295 is not a lifting size"));
   EXPECT_THAT(EncodeCode(NrCode(1, 384, 3)),
               Invalid("parity_rows 3 is neither 0 (all) nor in [4, 46]"));
   EXPECT_THAT(EncodeCode(NrCode(2, 384, 43)),
@@ -140,7 +140,7 @@ TEST_F(RefusalsTest, CustomMatricesOutOfShape) {
   code.mutable_custom()->set_columns(4);
   EXPECT_THAT(EncodeCode(code), Invalid("columns 4 is not in [5, 128]"));
   code.mutable_custom()->set_columns(0xffffffff);
-  EXPECT_THAT(EncodeCode(code), Invalid("is not in [5, 128]"));
+  EXPECT_THAT(EncodeCode(code), Invalid("columns 4294967295 is not in [5, 128]"));
   code = CustomCode(4, 8);
   code.mutable_custom()->set_punctured_columns(3);
   EXPECT_THAT(EncodeCode(code), Invalid("punctured_columns 3 is not in [0, 2]"));

@@ -108,7 +108,7 @@ TEST_F(HostileRingTest, EveryFieldThatIsWrongIsRefusedByName) {
   expect("kind 3 is not in [0, 2]", [](auto* wrong) { wrong->kind = 3; });
   expect("reserved 1 is not 0", [](auto* wrong) { wrong->reserved = 1; });
   expect("job 5 is none", [](auto* wrong) { wrong->job = 5; });
-  expect("overlap", [](auto* wrong) { wrong->payload_offset = wrong->reply_offset; });
+  expect("overlap the reply's ", [](auto* wrong) { wrong->payload_offset = wrong->reply_offset; });
   expect("payload", [](auto* wrong) { wrong->payload_bytes += 1; });
   expect("EncodeRequest", [&](auto* wrong) { wrong->header_offset = wrong->payload_offset; });
   // Of whom the answer cannot reach nothing but the code is told.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -41,9 +42,9 @@ absl::Status UnknownName(absl::string_view name) {
         return EditDistance(asked, absl::AsciiStrToUpper(a)) <
                EditDistance(asked, absl::AsciiStrToUpper(b));
       });
-  return absl::InvalidArgumentError(absl::StrCat("constellation \"", name.substr(0, kMaxEchoed),
-                                                 "\" is unknown; the nearest name is \"", *nearest,
-                                                 "\""));
+  return absl::InvalidArgumentError(
+      absl::StrCat("constellation \"", absl::CHexEscape(name.substr(0, kMaxEchoed)),
+                   "\" is unknown; the nearest name is \"", *nearest, "\""));
 }
 
 // Unit mean energy; InvalidArgument as FromPoints.
@@ -51,7 +52,8 @@ absl::StatusOr<std::vector<Iq>> Normalised(absl::Span<const std::complex<double>
   double energy = 0.0;
   for (size_t k = 0; k < points.size(); ++k) {
     if (!std::isfinite(points[k].real()) || !std::isfinite(points[k].imag())) {
-      return absl::InvalidArgumentError(absl::StrCat("points[", k, "] is not finite"));
+      return absl::InvalidArgumentError(absl::StrCat("points: point ", k, ", (", points[k].real(),
+                                                     ", ", points[k].imag(), "), is not finite"));
     }
     energy += std::norm(points[k]) / static_cast<double>(points.size());
   }
@@ -76,9 +78,9 @@ absl::Status CheckDifferent(absl::Span<const Iq> points) {
     const Iq& a = points[order[k - 1]];
     const Iq& b = points[order[k]];
     if (a.i == b.i && a.q == b.q) {
-      return absl::InvalidArgumentError(absl::StrCat("points[", order[k],
-                                                     "] is the same as points[", order[k - 1],
-                                                     "], at unit mean energy in float32"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("points: point ", order[k], " is the same as point ", order[k - 1], ", (",
+                       b.i, ", ", b.q, ") at unit mean energy in float32"));
     }
   }
   return absl::OkStatus();

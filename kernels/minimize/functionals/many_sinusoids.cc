@@ -97,7 +97,7 @@ absl::Status ManySinusoidsFunctional::Check(const Grid& grid, Method method) con
   }
   if (!same) return absl::InvalidArgumentError("several sinusoids were prepared for another grid");
   if (method == Method::kLiteral) {
-    return absl::InvalidArgumentError("the literal method is for one sinusoid");
+    return absl::InvalidArgumentError("method: the literal one is for one sinusoid");
   }
   return absl::OkStatus();
 }

@@ -128,7 +128,7 @@ absl::Status MatchedFunctional::Check(const Grid& grid, Method method) const {
         absl::StrCat("number of axes ", grid.num_axes(), " is not ", num_axes_));
   }
   if (method == Method::kLiteral) {
-    return absl::InvalidArgumentError("the literal method is for one real sinusoid");
+    return absl::InvalidArgumentError("method: the literal one is for one real sinusoid");
   }
   if (is_chirp()) return absl::OkStatus();
   const Axis& delays = grid.axis(0);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -25,10 +26,12 @@ absl::Status CheckSamples(absl::string_view name, absl::Span<const Complex> samp
     return absl::InvalidArgumentError(
         absl::StrCat(name, " has ", samples.size(), " samples, the signal ", size));
   }
-  for (const Complex& x : samples) {
-    if (!std::isfinite(x.real()) || !std::isfinite(x.imag())) {
-      return absl::InvalidArgumentError(absl::StrCat(name, " is not finite everywhere"));
-    }
+  for (size_t n = 0; n < size; ++n) {
+    const Complex x = samples[n];
+    if (std::isfinite(x.real()) && std::isfinite(x.imag())) continue;
+    const std::string value =
+        x.imag() == 0.0 ? absl::StrCat(x.real()) : absl::StrCat("(", x.real(), ", ", x.imag(), ")");
+    return absl::InvalidArgumentError(absl::StrCat(name, "[", n, "] ", value, " is not finite"));
   }
   return absl::OkStatus();
 }
@@ -50,7 +53,8 @@ absl::Status CheckObservation(const Observation& observation) {
   const size_t all = observation.signal.size();
   BASEBAND_RETURN_IF_ERROR(CheckSamples("signal", observation.signal, all));
   for (size_t i = 0; i < observation.columns.size(); ++i) {
-    BASEBAND_RETURN_IF_ERROR(CheckSamples(absl::StrCat("column ", i), observation.columns[i], all));
+    BASEBAND_RETURN_IF_ERROR(
+        CheckSamples(absl::StrCat("columns[", i, "]"), observation.columns[i], all));
   }
   return absl::OkStatus();
 }
@@ -142,7 +146,7 @@ absl::Status SinusoidsFunctional::Check(const Grid& grid, Method method) const {
         absl::StrCat("number of axes ", grid.num_axes(), " is not 1, the frequency"));
   }
   if (method == Method::kLiteral && shape_.is_complex) {
-    return absl::InvalidArgumentError("the literal method is for real signals");
+    return absl::InvalidArgumentError("method: the literal one is for real signals");
   }
   return absl::OkStatus();
 }

@@ -45,7 +45,8 @@ Cells CellsOf(const SinusoidsShape& shape, const Axis& axis);
 
 // As MakeSinusoids.
 absl::Status CheckObservation(const Observation& observation);
-// InvalidArgument: `samples`, called `name`, are not `size` or not all finite.
+// InvalidArgument: `samples`, called `name`, are not `size`, or not all finite: names the first
+// that is not, and its value.
 absl::Status CheckSamples(absl::string_view name, absl::Span<const std::complex<double>> samples,
                           size_t size);
 

@@ -1,5 +1,8 @@
 #include "kernels/minimize/grid.h"
 
+#include <cmath>
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
@@ -19,18 +22,25 @@ absl::StatusOr<Grid> Grid::Create(absl::Span<const Axis> axes) {
       return absl::InvalidArgumentError(
           absl::StrCat("axes[", k, "].count ", axis.count, " is not in [1, 2^40]"));
     }
-    if (!std::isfinite(axis.begin) || !std::isfinite(axis.step) ||
-        !std::isfinite(axis.At(axis.count - 1))) {
+    for (const auto& [field, value] : {std::pair("begin", axis.begin), {"step", axis.step}}) {
+      if (!std::isfinite(value)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("axes[", k, "].", field, " ", value, " is not finite"));
+      }
+    }
+    if (const double last = axis.At(axis.count - 1); !std::isfinite(last)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("axes[", k, "].begin ", axis.begin, ", step ", axis.step,
-                       " or the last coordinate is not a finite number"));
+          absl::StrCat("axes[", k, "].step ", axis.step, " leads from begin ", axis.begin, " in ",
+                       axis.count - 1, " steps to ", last, ", which is not finite"));
     }
     if (axis.count > 1 && axis.step == 0.0) {
       return absl::InvalidArgumentError(
           absl::StrCat("axes[", k, "].step is 0 for ", axis.count, " points"));
     }
     if (grid.num_points_ > kMaxPoints / axis.count) {
-      return absl::InvalidArgumentError("the grid has more than 2^40 points");
+      return absl::InvalidArgumentError(absl::StrCat(
+          "axes[", k, "].count ", axis.count, " is not in [1, ", kMaxPoints / grid.num_points_,
+          "]: the grid has at most 2^40 points, and ", grid.num_points_, " of the axes before"));
     }
     grid.num_points_ *= axis.count;
     grid.axes_[k] = axis;

@@ -1,11 +1,27 @@
 #include "server/operations/downconvert/downconvert_response.h"
 
 #include <algorithm>
+#include <cstring>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "server/converters/checks.h"
 
 namespace baseband::server {
+namespace {
+
+// A sample of floats: "nan", or of a complex signal "(1, nan)".
+std::string SampleText(absl::Span<const uint8_t> samples, int64_t index,
+                       downconvert::InputFormat format) {
+  const auto bytes = static_cast<size_t>(downconvert::BytesPerSample(format));
+  float parts[2] = {};
+  std::memcpy(parts, samples.data() + static_cast<size_t>(index) * bytes,
+              std::min(bytes, sizeof(parts)));
+  return bytes == sizeof(float) ? absl::StrCat(parts[0])
+                                : absl::StrCat("(", parts[0], ", ", parts[1], ")");
+}
+
+}  // namespace
 
 absl::Status CheckFinite(const DownconvertJob& job) {
   if (!job.has_non_finite()) return absl::OkStatus();
@@ -19,9 +35,9 @@ absl::Status CheckFinite(const DownconvertJob& job) {
     return NotFoundAgain("a sample that is not finite", job.input);
   }
   const int64_t bad = resident + found;
-  return absl::InvalidArgumentError(absl::StrCat("payload: sample ", bad - job.past_samples(),
-                                                 ", at ", job.block().first_index + bad,
-                                                 " of the signal, is not finite"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "payload: sample ", bad - job.past_samples(), ", at ", job.block().first_index + bad,
+      " of the signal, is ", SampleText(samples.span(), found, input.format), ": not finite"));
 }
 
 void DescribeChannels(const DownconvertSetup& setup, v1::DownconvertResponse* response) {

@@ -250,6 +250,10 @@ absl::Status ApplyRetunes(const RetuneMessages& messages, const DownconvertSetup
       return Within(where, retune.status());
     }
     const uint32_t c = messages[i].channel();
+    if ((**channels)[c].nco != downconvert::NcoMethod::kExact) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          where, "channel ", c, " has an nco for study: only the exact one can be retuned"));
+    }
     const int64_t last = retunes[c].empty() ? (**channels)[c].phase.segments().back().begin
                                             : retunes[c].back().index;
     if (retune->index < first) {

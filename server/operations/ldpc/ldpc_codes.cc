@@ -1,10 +1,14 @@
 #include "server/operations/ldpc/ldpc_codes.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "kernels/base/status_macros.h"
 #include "server/converters/checks.h"
 
@@ -18,6 +22,25 @@ absl::Status OutOfRange(absl::string_view field, int64_t value, int64_t low, int
 
 // Too large for an int: no code has a parameter like that, and the factories name the range.
 int ToInt(uint32_t value) { return static_cast<int>(std::min<uint32_t>(value, INT32_MAX)); }
+
+struct Sent {
+  absl::string_view field;
+  uint32_t value;
+};
+
+// A factory's refusal of one of `fields`, with the number that was sent.
+absl::StatusOr<ldpc::CodePtr> AsSent(std::initializer_list<Sent> fields,
+                                     absl::StatusOr<ldpc::CodePtr> made) {
+  for (const Sent& sent : fields) {
+    if (sent.value <= INT32_MAX) continue;
+    const std::string told = absl::StrCat(sent.field, " ", INT32_MAX, " ");
+    if (!absl::StartsWith(made.status().message(), told)) continue;
+    return absl::Status(made.status().code(),
+                        absl::StrCat(sent.field, " ", sent.value, " ",
+                                     made.status().message().substr(told.size())));
+  }
+  return made;
+}
 
 absl::StatusOr<std::string> WimaxRate(v1::WimaxCode::Rate rate) {
   switch (rate) {
@@ -83,19 +106,22 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::FromProto(const v1::LdpcCode& message) 
     case v1::LdpcCode::kNr:
       BASEBAND_RETURN_IF_ERROR(CheckNrRows(message.nr().base_graph(), message.parity_rows()));
       return Within("code.nr.",
-                    ldpc::NrCode(ToInt(message.nr().base_graph()), ToInt(message.nr().zc()),
-                                 ToInt(message.parity_rows())));
+                    AsSent({{"base_graph", message.nr().base_graph()}, {"zc", message.nr().zc()}},
+                           ldpc::NrCode(ToInt(message.nr().base_graph()), ToInt(message.nr().zc()),
+                                        ToInt(message.parity_rows()))));
     case v1::LdpcCode::kWimax: {
       BASEBAND_RETURN_IF_ERROR(WholeMatrixOnly(message.parity_rows(), "802.16e"));
       BASEBAND_ASSIGN_OR_RETURN(const std::string rate,
                                 Within("code.wimax.", WimaxRate(message.wimax().rate())));
-      return Within("code.wimax.", ldpc::WimaxCode(rate, ToInt(message.wimax().n())));
+      return Within("code.wimax.", AsSent({{"n", message.wimax().n()}},
+                                          ldpc::WimaxCode(rate, ToInt(message.wimax().n()))));
     }
     case v1::LdpcCode::kWifi: {
       BASEBAND_RETURN_IF_ERROR(WholeMatrixOnly(message.parity_rows(), "802.11n"));
       BASEBAND_ASSIGN_OR_RETURN(const std::string rate,
                                 Within("code.wifi.", WifiRate(message.wifi().rate())));
-      return Within("code.wifi.", ldpc::WifiCode(rate, ToInt(message.wifi().n())));
+      return Within("code.wifi.", AsSent({{"n", message.wifi().n()}},
+                                         ldpc::WifiCode(rate, ToInt(message.wifi().n()))));
     }
     case v1::LdpcCode::kCustom:
       return Custom(message.custom(), message.parity_rows());
@@ -132,11 +158,17 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::Custom(const v1::CustomCode& message,
   matrix.zc = ToInt(message.zc());
   matrix.punctured_columns = ToInt(message.punctured_columns());
   matrix.shifts.assign(message.shifts().begin(), message.shifts().end());
+  const auto as_sent = [&message](absl::StatusOr<ldpc::CodePtr> made) {
+    return Within("code.custom.", AsSent({{"zc", message.zc()},
+                                          {"rows", message.rows()},
+                                          {"columns", message.columns()},
+                                          {"punctured_columns", message.punctured_columns()}},
+                                         std::move(made)));
+  };
   if (parity_rows != 0) {
     // Check the whole before a part of it is taken.
     BASEBAND_RETURN_IF_ERROR(
-        Within("code.custom.", ldpc::Code::Create(matrix, ldpc::Family::kCustom, "custom"))
-            .status());
+        as_sent(ldpc::Code::Create(matrix, ldpc::Family::kCustom, "custom")).status());
     if (parity_rows > message.rows()) {
       return OutOfRange("code.parity_rows", parity_rows, 1, message.rows());
     }
@@ -153,9 +185,9 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::Custom(const v1::CustomCode& message,
   }
   BASEBAND_ASSIGN_OR_RETURN(
       ldpc::CodePtr code,
-      Within("code.custom.", ldpc::Code::Create(matrix, ldpc::Family::kCustom,
-                                                absl::StrCat("custom ", matrix.rows, "x",
-                                                             matrix.columns, " zc=", matrix.zc))));
+      as_sent(ldpc::Code::Create(
+          matrix, ldpc::Family::kCustom,
+          absl::StrCat("custom ", matrix.rows, "x", matrix.columns, " zc=", matrix.zc))));
   const int64_t bytes = code->bytes();
   return Within("code.custom: ", custom_.Insert(key, std::move(code), bytes));
 }

@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "kernels/base/status_macros.h"
 #include "server/converters/checks.h"
 #include "server/operations/minimize/minimize_functionals.h"
@@ -69,6 +71,14 @@ absl::Status EnumsFromProto(const v1::MinimizeRequest& message, minimize::Settin
                                      {Refinement::kNone, Refinement::kZoom, Refinement::kParabola,
                                       Refinement::kBrent, Refinement::kNewton}));
   return absl::OkStatus();
+}
+
+// A functional that has no such method does not know its number.
+absl::Status TellMethod(v1::SearchMethod method, const absl::Status& status) {
+  constexpr absl::string_view kField = "method";
+  if (!absl::StartsWith(status.message(), absl::StrCat(kField, ":"))) return status;
+  return absl::Status(status.code(), absl::StrCat(kField, " ", static_cast<int>(method),
+                                                  status.message().substr(kField.size())));
 }
 
 v1::RefinementOutcome ToProto(minimize::Outcome outcome) {
@@ -172,7 +182,9 @@ absl::StatusOr<SearchRequest> MakeSearch(const ParsedSearch& parsed, const Paylo
                                         kMinProgressMs, kMaxProgressMs));
     search.progress_interval = absl::Milliseconds(message.progress_interval_ms());
   }
-  BASEBAND_ASSIGN_OR_RETURN(search.problem, minimize::Problem::Create(std::move(settings)));
+  absl::StatusOr<minimize::ProblemPtr> problem = minimize::Problem::Create(std::move(settings));
+  if (!problem.ok()) return TellMethod(message.method(), problem.status());
+  search.problem = *std::move(problem);
   return search;
 }
 

@@ -209,7 +209,9 @@ absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, int64_t 
     const carrier::Iq symbol = carrier::ReadSymbol(group.parameters, received, n);
     if (!(std::hypot(symbol.i, symbol.q) <= carrier::kMaxMagnitude)) {
       return absl::InvalidArgumentError(absl::StrCat("payload: ", noun, " ", n, " of frame ", frame,
-                                                     " is not finite, or of a magnitude above ",
+                                                     " is (", symbol.i, ", ", symbol.q,
+                                                     ") times its scale: not finite, or of a "
+                                                     "magnitude above ",
                                                      carrier::kMaxMagnitude));
     }
   }

@@ -63,7 +63,8 @@ absl::Status ScalesFromProto(const v1::DecodeSharedChannelGroup& message,
   group->llr_scale = group->demap.llr_scale = kDefaultSharedLlrScale;
   if (message.llr_scale() != 0.0F) {
     if (!group->is_symbols && group->llr_format == nr::LlrFormat::kInt8) {
-      return absl::InvalidArgumentError("llr_scale is set: LLR_INT8 are the decoder's own");
+      return absl::InvalidArgumentError(absl::StrCat("llr_scale ", message.llr_scale(),
+                                                     " is set: LLR_INT8 are the decoder's own"));
     }
     BASEBAND_RETURN_IF_ERROR(CheckReal("llr_scale", message.llr_scale(), lowest, highest));
     group->llr_scale = group->demap.llr_scale = message.llr_scale();
@@ -75,12 +76,12 @@ absl::Status ScalesFromProto(const v1::DecodeSharedChannelGroup& message,
   group->mean_llr = nr::MeanLlrFor(
       group->block.qm(), static_cast<float>(plan.k_prime) / static_cast<float>(plan.e_short));
   if (!group->is_symbols) {
-    for (const auto& [field, is_set] : {std::pair("symbol_scale", message.symbol_scale() != 0.0F),
-                                        std::pair("noise_variance", message.has_noise_variance()),
-                                        std::pair("log_sum", message.log_sum())}) {
-      if (is_set) return absl::InvalidArgumentError(absl::StrCat(field, " is set: input has LLRs"));
-    }
-    return absl::OkStatus();
+    const auto refuse = [](const auto&... field) {
+      return absl::InvalidArgumentError(absl::StrCat(field..., " is set: input has LLRs"));
+    };
+    if (message.symbol_scale() != 0.0F) return refuse("symbol_scale ", message.symbol_scale());
+    if (message.has_noise_variance()) return refuse("noise_variance ", message.noise_variance());
+    return message.log_sum() ? refuse("log_sum") : absl::OkStatus();
   }
   if (message.symbol_scale() != 0.0F) {
     BASEBAND_RETURN_IF_ERROR(CheckReal("symbol_scale", message.symbol_scale(), nr::kMinSymbolScale,

@@ -25,7 +25,8 @@ absl::StatusOr<absl::optional<nr::SymbolLayout>> SymbolsFromProto(
     case v1::SHARED_CHANNEL_OUTPUT_UNSPECIFIED:
     case v1::SHARED_CHANNEL_OUTPUT_BITS:
       if (message.scale() != 0.0F) {
-        return absl::InvalidArgumentError("scale is set: output has bits");
+        return absl::InvalidArgumentError(
+            absl::StrCat("scale ", message.scale(), " is set: output has bits"));
       }
       return absl::optional<nr::SymbolLayout>();
     case v1::SHARED_CHANNEL_OUTPUT_FLOAT32:

@@ -92,12 +92,14 @@ TEST(ConstellationTest, OwnPointsOutOfRangeAreRefusedByName) {
   EXPECT_THAT(OfPoints(many), IsInvalid("points has 1025 points"));
   many.pop_back();
   EXPECT_THAT(OfPoints(many), IsOk());
-  EXPECT_THAT(OfPoints({{1, 0}, {0, kNan}}), IsInvalid("points[1] is not finite"));
-  EXPECT_THAT(OfPoints({{kInfinity, 0}, {0, 1}}), IsInvalid("points[0] is not finite"));
+  EXPECT_THAT(OfPoints({{1, 0}, {0, kNan}}), IsInvalid("points: point 1, (0, nan), is not finite"));
+  EXPECT_THAT(OfPoints({{kInfinity, 0}, {0, 1}}),
+              IsInvalid("points: point 0, (inf, 0), is not finite"));
   EXPECT_THAT(OfPoints({{0, 0}, {0, 0}}), IsInvalid("points are all zero"));
-  EXPECT_THAT(OfPoints({{1, 0}, {0, 1}, {1, 0}}), IsInvalid("points[2] is the same as points[0]"));
+  EXPECT_THAT(OfPoints({{1, 0}, {0, 1}, {1, 0}}),
+              IsInvalid("points: point 2 is the same as point 0, (1, 0) at unit"));
   EXPECT_THAT(OfPoints({{0, 0}, {-0.0F, 0}, {1, 0}}),
-              IsInvalid("points[1] is the same as points[0]"));
+              IsInvalid("points: point 1 is the same as point 0, (-0, 0)"));
   // Different as given, but not beside a point so much larger.
   EXPECT_THAT(OfPoints({{1e38F, 0}, {1e-30F, 0}, {2e-30F, 0}}), IsInvalid("is the same as"));
   EXPECT_THAT(OfPoints({{3e38F, 0}, {-3e38F, 0}}), IsOk());

@@ -49,8 +49,20 @@ TEST(MinimizeGridTest, BrokenAxesAreRefused) {
   EXPECT_TRUE(refused({{0.0, 1.0, 0}}));
   EXPECT_TRUE(refused({{0.0, 0.0, 2}}));
   EXPECT_FALSE(refused({{0.0, 0.0, 1}}));
-  EXPECT_TRUE(refused({{kNan, 1.0, 2}}));
-  EXPECT_TRUE(refused({{1e308, 1e308, 2}}));
+}
+
+TEST(MinimizeGridTest, WhatIsWrongWithAnAxisIsNamedWithItsValue) {
+  const auto refusal = [](std::vector<Axis> axes) {
+    return std::string(Grid::Create(axes).status().message());
+  };
+  const Axis good = {0.0, 1.0, 2};
+  EXPECT_EQ(refusal({good, {kNan, 1.0, 2}}), "axes[1].begin nan is not finite");
+  EXPECT_EQ(refusal({{0.0, -INFINITY, 2}}), "axes[0].step -inf is not finite");
+  EXPECT_EQ(refusal({{1e308, 1e308, 2}}),
+            "axes[0].step 1e+308 leads from begin 1e+308 in 1 steps to inf, which is not finite");
+  EXPECT_EQ(refusal({{0.0, 1.0, int64_t{1} << 39}, {0.0, 1.0, 3}}),
+            "axes[1].count 3 is not in [1, 2]: the grid has at most 2^40 points, and 549755813888 "
+            "of the axes before");
 }
 
 }  // namespace

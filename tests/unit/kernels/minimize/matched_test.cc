@@ -219,13 +219,13 @@ TEST(MinimizeMatchedTest, WhatHasNoMeaningIsRefusedByName) {
     EXPECT_THAT(made, IsInvalid(name));
   };
   Signal bad = good;
-  bad[7] = INFINITY;
+  bad[7] = {1.5, INFINITY};
   refusal(MakeChirp(Signal(3), 1.0, 2), "number of samples 3");
-  refusal(MakeChirp(bad, 1.0, 2), "signal is not finite");
+  refusal(MakeChirp(bad, 1.0, 2), "signal[7] (1.5, inf) is not finite");
   refusal(MakeChirp(good, 0.0, 2), "sampling_interval_s 0");
   refusal(MakeChirp(good, 1.0, 1), "number of axes 1 is not 2");
   refusal(MakeDelayDoppler(good, Signal(19), 1.0), "replica has 19 samples, the signal 20");
-  refusal(MakeDelayDoppler(good, bad, 1.0), "replica is not finite");
+  refusal(MakeDelayDoppler(good, bad, 1.0), "replica[7] (1.5, inf) is not finite");
   refusal(MakeDelayDoppler(good, Signal(20), 1.0), "replica's energy 0");
   refusal(MakeDelayDoppler(Signal(kMaxReplicaSamples + 1), good, 1.0), "number of samples 262145");
 
@@ -238,7 +238,7 @@ TEST(MinimizeMatchedTest, WhatHasNoMeaningIsRefusedByName) {
   refused({{0.0, 1.0, 5}}, "number of axes 1 is not 2");
   refused({{0.0, 1e300, 5}, {0.0, 1.0, 5}}, "axes[0]: a delay of 4e+300 s");
   settings.method = Method::kLiteral;
-  refused({{0.0, 1.0, 5}, {0.0, 1.0, 5}}, "literal method");
+  refused({{0.0, 1.0, 5}, {0.0, 1.0, 5}}, "method: the literal one");
   settings.method = Method::kFast;
   settings.functional = Must(MakeChirp(good, 1.0, 3));
   refused({{0.0, 1.0, 5}, {0.0, 1.0, 5}}, "number of axes 2 is not 3");

@@ -310,8 +310,9 @@ TEST(MinimizeSeparableTest, BrokenObservationsAreRefusedByName) {
   };
   refusal([](Observation* o) { o->signal.resize(3); }, "number of samples 3");
   refusal([](Observation* o) { o->columns.resize(9); }, "number of columns 9");
-  refusal([](Observation* o) { o->columns[1].resize(19); }, "column 1 has 19");
-  refusal([](Observation* o) { o->columns[1][5] = INFINITY; }, "column 1 is not finite");
+  refusal([](Observation* o) { o->columns[1].resize(19); }, "columns[1] has 19");
+  refusal([](Observation* o) { o->columns[1][5] = INFINITY; }, "columns[1][5] inf is not finite");
+  refusal([](Observation* o) { o->signal[19] = std::nan(""); }, "signal[19] nan is not finite");
   refusal([](Observation* o) { o->sampling_interval_s = 0.0; }, "sampling_interval_s");
 }
 

@@ -166,14 +166,15 @@ TEST(FaultFromProtoTest, WhatIsOutOfRangeIsRefusedByName) {
   EXPECT_EQ(refusal(RequestOf(Request::FAIL, 1001)), "count 1001 is not in [1, 1000]");
   EXPECT_EQ(refusal(RequestOf(Request::STALL)), "stall_ms 0 is not in [1, 600000]");
   EXPECT_EQ(refusal(RequestOf(Request::STALL, 1, 600001)), "stall_ms 600001 is not in [1, 600000]");
-  EXPECT_THAT(refusal(RequestOf(Request::FAIL, 1, 5)), HasSubstr("stall_ms is set: kind FAIL"));
+  EXPECT_THAT(refusal(RequestOf(Request::FAIL, 1, 5)), HasSubstr("stall_ms 5 is set: kind FAIL"));
   EXPECT_EQ(refusal(RequestOf(Request::CORRUPT, 1, 0, "cuda:0")),
             "device 'cuda:0' is not one of cpu, cpu:standby");
-  EXPECT_THAT(refusal(RequestOf(Request::NO_MEMORY, 1, 0, "cpu")), HasSubstr("device is set"));
+  EXPECT_THAT(refusal(RequestOf(Request::NO_MEMORY, 1, 0, "cpu")),
+              HasSubstr("device 'cpu' is set: kind NO_MEMORY"));
   EXPECT_THAT(DeviceToLose(RequestOf(Request::LOSE)).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("device is not set")));
   EXPECT_THAT(DeviceToLose(RequestOf(Request::LOSE, 2, 0, "cpu")).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("count is set")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("count 2 is set: kind LOSE")));
 }
 
 }  // namespace

@@ -153,8 +153,9 @@ TEST_F(DownconvertStreamTest, ASampleThatIsNotFiniteEndsTheStream) {
   EXPECT_THAT(answer(request), IsOk());
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::memcpy(&samples[8 * 7 + 4], &nan, 4);
-  EXPECT_THAT(answer({}), StatusIs(absl::StatusCode::kInvalidArgument,
-                                   "payload: sample 7, at 107 of the signal, is not finite"));
+  EXPECT_THAT(answer({}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "payload: sample 7, at 107 of the signal, is (0, nan): not finite"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Whatever is wrong with a request, the refusal begins with the path of a field that the request's
-// .proto has: tried with every field at its extremes, and every two of them.
+// .proto has, and tells the number that is there: tried with every field at its extremes, and every
+// two of them.
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -20,6 +21,7 @@ namespace baseband::testing {
 namespace {
 
 using server::Request;
+using ::testing::AllOf;
 
 TEST(FieldPathTest, APathIsOneOfTheMessage) {
   const google::protobuf::Descriptor& request = *v1::DownconvertRequest::descriptor();
@@ -55,7 +57,8 @@ class RefusalsTest : public ::testing::Test {
     const auto expect = [&](const google::protobuf::Message& changed) {
       const absl::Status status = convert_message(changed);
       if (absl::IsInvalidArgument(status)) {
-        EXPECT_THAT(status, RefusesFieldOf(type)) << changed.ShortDebugString().substr(0, 500);
+        EXPECT_THAT(status, AllOf(RefusesFieldOf(type), TellsTheNumberIn(&changed)))
+            << changed.ShortDebugString().substr(0, 500);
         ++refused;
       }
     };
@@ -398,6 +401,21 @@ TEST_F(RefusalsTest, Minimize) {
   request.mutable_sinusoids()->set_num_samples(16);
   request.mutable_sinusoids()->set_sampling_interval_s(0.1);
   request.set_payload(std::string(16 * 8, '\1'));
+  TryExtremes(request, convert);
+
+  request.mutable_sinusoids()->set_is_complex(true);
+  request.set_payload(std::string(2 * 16 * 8, '\x40'));  // numbers of 32.5
+  TryExtremes(request, convert);
+
+  *request.add_axes() = request.axes(0);
+  request.add_separation(1);
+  TryExtremes(request, convert);
+  request.mutable_chirp()->set_num_samples(16);
+  request.mutable_chirp()->set_sampling_interval_s(0.1);
+  TryExtremes(request, convert);
+  request.mutable_delay_doppler()->set_num_samples(16);
+  request.mutable_delay_doppler()->set_sampling_interval_s(0.1);
+  request.set_payload(std::string(4 * 16 * 8, '\x40'));
   TryExtremes(request, convert);
 }
 

@@ -32,7 +32,7 @@ TEST(SharedChannelOptionsTest, EncodesOptionsAreRefusedByName) {
   expect(scale(-1.0F), "scale -1 is not in [1e-09, 1e+09]");
   expect(scale(2e9F), "scale 2e+09 is not in ");
   expect(scale(std::numeric_limits<float>::quiet_NaN()), "scale nan is not in ");
-  expect([](auto* group) { group->set_scale(2.0F); }, "scale is set: output has bits");
+  expect([](auto* group) { group->set_scale(2.0F); }, "scale 2 is set: output has bits");
   EXPECT_THAT(Convert(EncodeOf(TransportBlock(), 99)),
               IsInvalid("payload has 99 bytes, the groups describe 100"));
   EXPECT_THAT(Convert(v1::EncodeSharedChannelRequest()), IsInvalid("groups is empty"));
@@ -81,9 +81,9 @@ TEST(SharedChannelOptionsTest, DecodesOptionsAreRefusedByName) {
   expect(llrs([](Group* group) { group->set_llr_scale(kNan); }), "llr_scale nan is not in ");
   expect(symbols([](Group* group) { group->set_llr_scale(1025.0F); }),
          "llr_scale 1025 is not in [0.000976562, 1024]");
-  expect([](Group* group) { group->set_llr_scale(2.0F); }, "llr_scale is set: LLR_INT8 are ");
-  expect([](Group* group) { group->set_symbol_scale(2.0F); }, "symbol_scale is set");
-  expect([](Group* group) { group->set_noise_variance(1.0F); }, "noise_variance is set");
+  expect([](Group* group) { group->set_llr_scale(2.0F); }, "llr_scale 2 is set: LLR_INT8 are ");
+  expect([](Group* group) { group->set_symbol_scale(2.0F); }, "symbol_scale 2 is set");
+  expect([](Group* group) { group->set_noise_variance(1.0F); }, "noise_variance 1 is set");
   expect([](Group* group) { group->set_log_sum(true); }, "log_sum is set");
   expect(symbols([](Group* group) { group->set_symbol_scale(kInfinity); }),
          "symbol_scale inf is not in [1e-09, 1e+09]");

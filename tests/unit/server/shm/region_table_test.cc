@@ -192,6 +192,10 @@ TEST_F(RegionTableTest, AHoldIsTakenOnceAndReleasedByWhoeverHasTheLastPart) {
   *word = 44;
   EXPECT_THAT(look_up(1, 44), IsInvalid("payload_at.offset 1"));
   EXPECT_EQ(*word, 46U);
+  *word = 44;
+  EXPECT_THAT(
+      look_up(1024, 44),
+      IsInvalid("hold.offset 1024 is within the 64 bytes from offset 1024 on of payload_at"));
   // Who has the answer may go on before the server has let go.
   *word = 48;
   ASSERT_THAT(look_up(0, 48), IsOk());
@@ -231,7 +235,10 @@ TEST_F(RegionTableTest, EveryRangeThatIsNotWithinIsRefusedByName) {
               IsInvalid("reply_at.bytes 65 is not a multiple of 64"));
   EXPECT_THAT(LookUp(absl::nullopt, MemoryRange{name, 64, kPage}),
               IsInvalid("reply_at: 4096 bytes"));
-  EXPECT_THAT(LookUp(MemoryRange{name, 0, 65}, MemoryRange{name, 64, 64}), IsInvalid("overlap"));
+  EXPECT_THAT(
+      LookUp(MemoryRange{name, 0, 65}, MemoryRange{name, 64, 64}),
+      IsInvalid("payload_at: its 65 bytes from offset 0 on overlap the 64 bytes from offset "
+                "64 on of reply_at"));
   EXPECT_THAT(LookUp(MemoryRange{name, 64, 65}, MemoryRange{name, 0, 128}), IsInvalid("overlap"));
   EXPECT_THAT(LookUp(MemoryRange{name, 0, 64}, MemoryRange{name, 64, 64}), IsOk());
   EXPECT_THAT(LookUp(MemoryRange{name, kPage, 0}), IsOk()) << "of nothing";
