@@ -114,6 +114,10 @@ absl::StatusOr<std::string> TextOf(absl::string_view name, std::string contents)
     return absl::InvalidArgumentError(absl::StrCat(name, " is UTF-16: save it as UTF-8"));
   }
   if (absl::StartsWith(contents, "\xef\xbb\xbf")) contents.erase(0, 3);
+  if (const size_t at = contents.find('\0'); at != std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is no text: its character ", at, " is 0"));
+  }
   return contents;
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -211,19 +212,32 @@ absl::Status UnknownKey(const std::string& key, const std::string& path) {
       absl::StrCat("unknown key ", key, " in ", path, WhereToLook(NearName(key, known))));
 }
 
-absl::StatusOr<Given> ReadFile(const std::string& path) {
-  Given given;
-  if (path.empty()) return given;
+// CLI11 takes what follows a # for a comment, also within quotes, and would cut a value short.
+absl::Status CheckComments(const std::string& name, absl::string_view text) {
+  int number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    const absl::string_view before = line.substr(0, line.find('#'));
+    if (before.size() < line.size() && std::count(before.begin(), before.end(), '"') % 2 == 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, ": line ", number, " has a # within quotes, which no value may have"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Of `text`, which stands in `path`.
+absl::StatusOr<Given> FromText(const std::string& path, const std::string& text) {
   const std::string name = absl::StrCat("config ", path);
-  BASEBAND_ASSIGN_OR_RETURN(std::string contents, ReadFileWithin(path, name, kMaxFileBytes));
-  BASEBAND_ASSIGN_OR_RETURN(std::string text, TextOf(name, std::move(contents)));
-  std::istringstream lines(std::move(text));
+  BASEBAND_RETURN_IF_ERROR(CheckComments(name, text));
+  std::istringstream lines(text);
   std::vector<CLI::ConfigItem> items;
   try {
     items = CLI::ConfigBase().from_config(lines);
   } catch (const CLI::Error& error) {
-    return absl::InvalidArgumentError(absl::StrCat("config ", path, ": ", error.what()));
+    return absl::InvalidArgumentError(absl::StrCat(name, ": ", error.what()));
   }
+  Given given;
   for (const CLI::ConfigItem& item : items) {
     const std::string key = item.fullname();
     if (!item.parents.empty()) {  // also what only opens or closes one
@@ -236,6 +250,14 @@ absl::StatusOr<Given> ReadFile(const std::string& path) {
     values.insert(values.end(), item.inputs.begin(), item.inputs.end());
   }
   return given;
+}
+
+absl::StatusOr<Given> ReadFile(const std::string& path) {
+  if (path.empty()) return Given();
+  const std::string name = absl::StrCat("config ", path);
+  BASEBAND_ASSIGN_OR_RETURN(std::string contents, ReadFileWithin(path, name, kMaxFileBytes));
+  BASEBAND_ASSIGN_OR_RETURN(const std::string text, TextOf(name, std::move(contents)));
+  return FromText(path, text);
 }
 
 // ----------------------------------------------------------------------------------- together
@@ -276,6 +298,22 @@ std::string Print(const Config& config, const std::map<std::string, std::string>
   return text;
 }
 
+// Whether `--check-config` can print a file that says the same.
+absl::Status CheckPrintable(const Config& config) {
+  for (const Setting& setting : Settings()) {
+    for (const std::string& value : setting.get(config)) {
+      const bool printable = std::none_of(value.begin(), value.end(), [](char c) {
+        return c == '"' || c == '#' || absl::ascii_iscntrl(static_cast<unsigned char>(c));
+      });
+      if (printable) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(setting.name, " ", absl::CHexEscape(value),
+                       ": a file of settings cannot hold a quote, a # or a control character"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::string_view Version() { return BASEBAND_VERSION; }
@@ -308,6 +346,7 @@ absl::StatusOr<Command> ParseCommandLine(int argc, const char* const* argv,
   BASEBAND_RETURN_IF_ERROR(CheckTogether(config));
   command.effective = Print(config, places);
   if (flags.check_config) {
+    BASEBAND_RETURN_IF_ERROR(CheckPrintable(config));
     command.action = Command::Action::kCheck;
     command.output = command.effective;
   }

@@ -106,7 +106,12 @@ Setting ClientShareSetting() {
         return absl::InvalidArgumentError(
             absl::StrCat(name, " ", value, ": expected CLIENT=WEIGHT"));
       }
-      BASEBAND_ASSIGN_OR_RETURN(config->client_share[value.substr(0, equals)],
+      const std::string client = value.substr(0, equals);
+      if (config->client_share.count(client) > 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, " ", value, ": ", client, " has a weight already"));
+      }
+      BASEBAND_ASSIGN_OR_RETURN(config->client_share[client],
                                 ParseInt(absl::StrCat(name, " ", value, ": weight"),
                                          value.substr(equals + 1), 1, kMaxWeight));
     }

@@ -140,6 +140,16 @@ TEST(ConfigTest, AByteOrderMarkIsNoPartOfTheFirstKey) {
   EXPECT_THAT(Refusal({wide.flag()}), HasSubstr("is UTF-16: save it as UTF-8"));
 }
 
+TEST(ConfigTest, AFileThatIsNoTextIsRefused) {
+  const TemporaryFile file(std::string("lanes = 3\0000\n", 12));
+  EXPECT_THAT(Refusal({file.flag()}), HasSubstr("is no text: its character 9 is 0"));
+}
+
+TEST(ConfigTest, AClientThatIsGivenTwoWeightsIsRefused) {
+  EXPECT_EQ(Refusal({"--client-share=a=1", "--client-share=b=2", "--client-share=a=2"}),
+            "--client-share a=2: a has a weight already");
+}
+
 TEST(ConfigTest, AnEmptyFileChangesNothing) {
   const TemporaryFile file("");
   EXPECT_EQ(Refusal({file.flag()}), "accepted");
@@ -199,7 +209,8 @@ TEST(ConfigTest, CheckConfigPrintsAFileThatRepeatsTheConfiguration) {
   const auto first =
       Parse({"--check-config", "--device=cuda:1,0", "--listen=unix:/a", "--listen=127.0.0.1:1",
              "--tls-cert=c", "--tls-key=k", "--allow=user=uid:1", "--allow=admin=gid:2",
-             "--metrics-listen=", "--lanes=7", "--max-queue-delay=250us", "--log-format=json"});
+             "--metrics-listen=", "--lanes=7", "--max-queue-delay=250us", "--log-format=json",
+             "--tokens-file=/it's, a [file] \\ = \xc3\xa9;"});
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->action, Command::Action::kCheck);
   EXPECT_THAT(first->output, HasSubstr("# from flag --lanes\nlanes = 7\n"));
@@ -211,6 +222,21 @@ TEST(ConfigTest, CheckConfigPrintsAFileThatRepeatsTheConfiguration) {
   for (const Setting& setting : Settings()) {
     EXPECT_EQ(setting.get(second->config), setting.get(first->config)) << setting.name;
   }
+}
+
+// What a file cannot hold is refused where it would be printed, and where it would be cut short.
+TEST(ConfigTest, AValueThatNoFileCanHoldIsNotPrintedAndNotReadAsAnother) {
+  for (const char* const listen :
+       {"--listen=unix:/a # b", "--listen=unix:/a\"b", "--listen=unix:/a\nlanes = 3"}) {
+    EXPECT_EQ(Refusal({listen}), "accepted");
+    EXPECT_THAT(Refusal({listen, "--check-config"}),
+                HasSubstr(": a file of settings cannot hold a quote, a # or a control character"));
+  }
+  const TemporaryFile cut("lanes = 2\nlisten = \"unix:/a b # c\"\n");
+  EXPECT_THAT(Refusal({cut.flag()}),
+              HasSubstr(": line 2 has a # within quotes, which no value may have"));
+  const TemporaryFile comment("lanes = 2  # a \"remark\" of two lanes\n");
+  EXPECT_EQ(Refusal({comment.flag()}), "accepted");
 }
 
 TEST(ConfigTest, CheckConfigReportsWhatIsWrong) {
