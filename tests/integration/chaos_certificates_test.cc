@@ -26,7 +26,6 @@ namespace {
 using ::testing::HasSubstr;
 using Code = absl::StatusCode;
 
-constexpr absl::Duration kPatience = absl::Seconds(60);
 constexpr char kClientName[] = "DNS:bbu.rack1.example";
 constexpr char kExpiry[] = "baseband_tls_certificate_expiry_timestamp_seconds";
 

@@ -34,13 +34,6 @@ constexpr absl::Duration kTimeout = absl::Minutes(2);
 // One hour on, two hours back, one hour on.
 const std::vector<absl::Duration> kSets = {absl::Hours(1), absl::Hours(-1), absl::ZeroDuration()};
 
-v1::DecodeRequest SlowDecode() {  // hundreds of milliseconds of a core
-  v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), 100);
-  request.mutable_groups(0)->set_max_iterations(100);
-  request.mutable_groups(0)->set_fixed_iterations(true);
-  return request;
-}
-
 v1::MinimizeRequest Search(uint64_t points) {
   v1::MinimizeRequest request;
   request.mutable_expression()->set_text("sum(j, 1, 1000, sin(j * x))");
@@ -91,9 +84,9 @@ class ChaosClockTest : public ::testing::Test {
 
 // Clients of all kinds, each of which sends again once it is answered; once the server may end, the
 // first that it turns away leaves.
-class Crowd {
+class Callers {
  public:
-  Crowd(const std::string& target, client::Client* client) : client_(*client) {
+  Callers(const std::string& target, client::Client* client) : client_(*client) {
     for (int i = 0; i < 2; ++i) {
       Add([stub = std::shared_ptr<v1::Baseband::Stub>(Connect(target))] {
         v1::DecodeResponse response;
@@ -111,7 +104,7 @@ class Crowd {
     stream_ = *client_.OpenSubmitStream();
     for (int i = 0; i < 2; ++i) Add([this] { return SubmitOne(); });
   }
-  ~Crowd() {
+  ~Callers() {
     may_leave_ = true;
     stop_ = true;
     for (std::thread& thread : threads_) thread.join();
@@ -172,16 +165,16 @@ class Crowd {
 TEST_F(ChaosClockTest, UnderLoadEveryCallIsAnsweredWhateverTheClockDoesAndSoIsADrain) {
   StartServer({"--max-queue-delay=2ms", "--watchdog=20s", "--drain=300s"});
   {
-    Crowd crowd(server_->target(), client_.get());
-    EXPECT_TRUE(crowd.AwaitAnswersOfEach(5));
+    Callers callers(server_->target(), client_.get());
+    EXPECT_TRUE(callers.AwaitAnswersOfEach(5));
     for (const absl::Duration ahead : kSets) {
       clock_.Set(ahead);
-      EXPECT_TRUE(crowd.AwaitAnswersOfEach(5)) << "clock " << ahead;
+      EXPECT_TRUE(callers.AwaitAnswersOfEach(5)) << "clock " << ahead;
       EXPECT_EQ(*client_->CheckHealth(""), client::Health::kServing);
     }
     EXPECT_EQ(server_->Metric("baseband_requests_unserved_total"), 0);
     EXPECT_EQ(server_->Metric("baseband_devices_lost_total"), 0);
-    crowd.LetThemLeave();
+    callers.LetThemLeave();
     BeginDrain();
     ExpectEnd();
   }
@@ -241,7 +234,7 @@ TEST_F(ChaosClockTest, SetOnItDoesNotCutADrainShort) {
   for (int i = 0; i < 3; ++i) {
     callers.emplace_back([&] {
       v1::DecodeResponse response;
-      const grpc::Status status = Call(*stub_, SlowDecode(), &response, kTimeout);
+      const grpc::Status status = Call(*stub_, SlowDecode(100), &response, kTimeout);
       EXPECT_TRUE(status.ok()) << status.error_message();
       EXPECT_TRUE(IsZeros(response));
     });

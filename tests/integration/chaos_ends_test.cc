@@ -29,20 +29,13 @@ namespace {
 
 using Code = absl::StatusCode;
 
-constexpr absl::Duration kPatience = absl::Seconds(120);
-
-// Hundreds of milliseconds of a core.
-v1::DecodeRequest SlowDecode() {
-  v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), 60);
-  request.mutable_groups(0)->set_max_iterations(100);
-  request.mutable_groups(0)->set_fixed_iterations(true);
-  return request;
-}
+constexpr int kSlowBlocks = 60;
 
 absl::Status JudgeSlow(const absl::StatusOr<v1::DecodeResponse>& response) {
   if (!response.ok()) return response.status();
-  return response->payload() == std::string(60 * 1056, '\0') ? absl::OkStatus()
-                                                             : absl::DataLossError("wrong");
+  return response->payload() == std::string(kSlowBlocks * 1056, '\0')
+             ? absl::OkStatus()
+             : absl::DataLossError("wrong");
 }
 
 class ChaosEndsTest : public ::testing::Test {
@@ -87,14 +80,14 @@ TEST_F(ChaosEndsTest, SigtermAnswersWhatIsInAndTurnsTheRestAway) {
   const auto client = *client::Client::Create(LoadOf(target_).client);
   const auto stream = *client->OpenSubmitStream();
   const double before = server_->Metric("baseband_request_bytes_total", {"rpc=\"Decode\""});
-  const auto sent = static_cast<double>(SlowDecode().ByteSizeLong());
+  const auto sent = static_cast<double>(SlowDecode(kSlowBlocks).ByteSizeLong());
   for (int i = 0; i < kSlow; ++i) {
     client::CallOptions call_options;
     call_options.timeout = kPatience;
-    client->Decode(SlowDecode(), call_options,
+    client->Decode(SlowDecode(kSlowBlocks), call_options,
                    [done = inside.Enter()](const auto& response) { done(JudgeSlow(response)); });
     EXPECT_THAT(stream->Submit(
-                    SlowDecode(), client::SubmitOptions(),
+                    SlowDecode(kSlowBlocks), client::SubmitOptions(),
                     [done = inside.Enter()](const auto& response) { done(JudgeSlow(response)); }),
                 IsOk());
   }

@@ -28,8 +28,6 @@ namespace {
 
 using Code = absl::StatusCode;
 
-constexpr absl::Duration kPatience = absl::Seconds(120);
-
 client::ClientOptions OneConnection(const std::string& target) {
   client::ClientOptions options = LoadOf(target).client;
   options.connections = 1;

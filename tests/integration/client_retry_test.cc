@@ -22,7 +22,7 @@ namespace {
 using ::baseband::testing::FreePort;
 
 // A server is gone for longer than until the second attempt, and far shorter than until the last.
-constexpr absl::Duration kGone = absl::Milliseconds(400);
+constexpr absl::Duration kAway = absl::Milliseconds(400);
 constexpr absl::Duration kBackoff = absl::Seconds(2);
 
 // Grants credits, and answers each request with its payload.
@@ -80,7 +80,7 @@ absl::Status CallsAcrossARestart(RestartedServer* server, const CallOnce& call) 
   }
   absl::SleepFor(absl::Milliseconds(200));
   server->Stop();
-  absl::SleepFor(kGone);
+  absl::SleepFor(kAway);
   server->Start();
   absl::SleepFor(absl::Milliseconds(500));
   stop = true;

@@ -33,7 +33,7 @@ std::unique_ptr<DownconvertStream> Open(Client* client, StreamOptions options = 
   return *std::move(stream);
 }
 
-v1::DownconvertRequest RequestOf(uint64_t first_sample, size_t payload_bytes = 10) {
+v1::DownconvertRequest PieceAt(uint64_t first_sample, size_t payload_bytes = 10) {
   v1::DownconvertRequest request;
   request.set_first_sample(first_sample);
   request.set_payload(std::string(payload_bytes, 'b'));
@@ -41,7 +41,7 @@ v1::DownconvertRequest RequestOf(uint64_t first_sample, size_t payload_bytes = 1
 }
 
 // A response to each request, which says where its samples were and brings them back.
-grpc::Status Echo(grpc::ServerContext*, FakeBaseband::Stream* stream) {
+grpc::Status EchoSamples(grpc::ServerContext*, FakeBaseband::Stream* stream) {
   v1::DownconvertRequest request;
   while (stream->Read(&request)) {
     v1::DownconvertResponse response;
@@ -53,7 +53,7 @@ grpc::Status Echo(grpc::ServerContext*, FakeBaseband::Stream* stream) {
 }
 
 // Takes one message up, then waits for the client to go.
-grpc::Status Hang(grpc::ServerContext* context, FakeBaseband::Stream* stream) {
+grpc::Status HangSamples(grpc::ServerContext* context, FakeBaseband::Stream* stream) {
   v1::DownconvertRequest request;
   stream->Read(&request);
   while (!context->IsCancelled()) {
@@ -71,14 +71,14 @@ TEST(ClientStreamTest, UnaryPiecesTravelToo) {
   };
   server.Start();
   const auto client = Connect(server);
-  const auto response = client->Downconvert(RequestOf(77));
+  const auto response = client->Downconvert(PieceAt(77));
   ASSERT_THAT(response, IsOk());
   EXPECT_EQ(response->next_sample(), 77U);
 }
 
 TEST(ClientStreamTest, ResponsesComeInOrderOneARequest) {
   FakeBaseband server;
-  server.on_downconvert_stream = Echo;
+  server.on_downconvert_stream = EchoSamples;
   server.Start();
   const auto client = Connect(server);
   const auto stream = Open(client.get());
@@ -89,7 +89,7 @@ TEST(ClientStreamTest, ResponsesComeInOrderOneARequest) {
       ASSERT_TRUE(stream->Read(&response));
       EXPECT_EQ(response.next_sample(), read++);
     }
-    ASSERT_TRUE(stream->Write(RequestOf(i)));
+    ASSERT_TRUE(stream->Write(PieceAt(i)));
   }
   stream->WritesDone();
   while (stream->Read(&response)) {
@@ -98,18 +98,18 @@ TEST(ClientStreamTest, ResponsesComeInOrderOneARequest) {
   EXPECT_EQ(read, 500U);
   EXPECT_THAT(stream->Finish(), IsOk());
   EXPECT_THAT(stream->Finish(), IsOk());
-  EXPECT_FALSE(stream->Write(RequestOf(0)));
+  EXPECT_FALSE(stream->Write(PieceAt(0)));
 }
 
 TEST(ClientStreamTest, LargeMessagesFromAWriterAndAReaderThread) {
   FakeBaseband server;
-  server.on_downconvert_stream = Echo;
+  server.on_downconvert_stream = EchoSamples;
   server.Start();
   const auto client = Connect(server);
   const auto stream = Open(client.get());
   std::thread writer([&] {
     for (uint64_t i = 0; i < 20; ++i) {
-      EXPECT_TRUE(stream->Write(RequestOf(i, 4 << 20)));
+      EXPECT_TRUE(stream->Write(PieceAt(i, 4 << 20)));
     }
     stream->WritesDone();
   });
@@ -125,7 +125,7 @@ TEST(ClientStreamTest, LargeMessagesFromAWriterAndAReaderThread) {
 
 TEST(ClientStreamTest, AWriterWaitsWhileNobodyReads) {
   FakeBaseband server;
-  server.on_downconvert_stream = Echo;
+  server.on_downconvert_stream = EchoSamples;
   server.Start();
   const auto client = Connect(server);
   StreamOptions options;
@@ -133,7 +133,7 @@ TEST(ClientStreamTest, AWriterWaitsWhileNobodyReads) {
   const auto stream = Open(client.get(), options);
   std::atomic<int> written{0};
   std::thread writer([&] {
-    while (written < 5 && stream->Write(RequestOf(0))) {
+    while (written < 5 && stream->Write(PieceAt(0))) {
       ++written;
     }
   });
@@ -151,11 +151,11 @@ TEST(ClientStreamTest, AWriterWaitsWhileNobodyReads) {
 
 TEST(ClientStreamTest, FinishDropsWhatNobodyHasRead) {
   FakeBaseband server;
-  server.on_downconvert_stream = Echo;
+  server.on_downconvert_stream = EchoSamples;
   server.Start();
   const auto client = Connect(server);
   const auto stream = Open(client.get());
-  EXPECT_TRUE(stream->Write(RequestOf(0)) && stream->Write(RequestOf(1)));
+  EXPECT_TRUE(stream->Write(PieceAt(0)) && stream->Write(PieceAt(1)));
   EXPECT_THAT(stream->Finish(), IsOk());
   v1::DownconvertResponse response;
   EXPECT_FALSE(stream->Read(&response));
@@ -174,10 +174,10 @@ TEST(ClientStreamTest, ARefusalEndsReadsAndWritesAndIsTheResult) {
   const auto client = Connect(server);
   const auto stream = Open(client.get());
   v1::DownconvertResponse response;
-  EXPECT_TRUE(stream->Write(RequestOf(0)) && stream->Write(RequestOf(1)));
+  EXPECT_TRUE(stream->Write(PieceAt(0)) && stream->Write(PieceAt(1)));
   EXPECT_TRUE(stream->Read(&response));
   EXPECT_FALSE(stream->Read(&response));
-  EXPECT_FALSE(stream->Write(RequestOf(2)));
+  EXPECT_FALSE(stream->Write(PieceAt(2)));
   EXPECT_THAT(stream->Finish(),
               StatusIs(absl::StatusCode::kInvalidArgument, "first_sample 1 was there already"));
 }
@@ -192,7 +192,7 @@ TEST(ClientStreamTest, AnEndWithoutAllResponsesIsNoSuccess) {
   server.Start();
   const auto client = Connect(server);
   const auto stream = Open(client.get());
-  EXPECT_TRUE(stream->Write(RequestOf(0)));
+  EXPECT_TRUE(stream->Write(PieceAt(0)));
   EXPECT_THAT(stream->Finish(),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("after 0 of 1 responses")));
 }
@@ -202,24 +202,24 @@ TEST(ClientStreamTest, ResponsesThatNobodyAskedForEndIt) {
   server.on_downconvert_stream = [](grpc::ServerContext* context, FakeBaseband::Stream* stream) {
     while (stream->Write(v1::DownconvertResponse())) {
     }
-    return Hang(context, stream);
+    return HangSamples(context, stream);
   };
   server.Start();
   const auto client = Connect(server);
   const auto stream = Open(client.get());
-  EXPECT_TRUE(stream->Write(RequestOf(0)));
+  EXPECT_TRUE(stream->Write(PieceAt(0)));
   EXPECT_THAT(stream->Finish(), StatusIs(absl::StatusCode::kInternal, HasSubstr("more responses")));
 }
 
 TEST(ClientStreamTest, AServerThatDoesNotAnswerIsGivenUp) {
   FakeBaseband server;
-  server.on_downconvert_stream = Hang;
+  server.on_downconvert_stream = HangSamples;
   server.Start();
   const auto client = Connect(server);
   StreamOptions options;
   options.response_timeout = absl::Milliseconds(100);
   const auto stream = Open(client.get(), options);
-  EXPECT_TRUE(stream->Write(RequestOf(0)));
+  EXPECT_TRUE(stream->Write(PieceAt(0)));
   v1::DownconvertResponse response;
   EXPECT_FALSE(stream->Read(&response));
   EXPECT_THAT(stream->Finish(),
@@ -228,7 +228,7 @@ TEST(ClientStreamTest, AServerThatDoesNotAnswerIsGivenUp) {
 
 TEST(ClientStreamTest, AResponseIsWaitedForSinceItIsDueAndNotSinceSomebodyWaits) {
   FakeBaseband server;
-  server.on_downconvert_stream = Hang;
+  server.on_downconvert_stream = HangSamples;
   server.Start();
   const auto client = Connect(server);
   StreamOptions options;
@@ -242,7 +242,7 @@ TEST(ClientStreamTest, AResponseIsWaitedForSinceItIsDueAndNotSinceSomebodyWaits)
   });
   absl::SleepFor(absl::Milliseconds(400));
   const absl::Time written = SteadyNow();
-  EXPECT_TRUE(stream->Write(RequestOf(0)));
+  EXPECT_TRUE(stream->Write(PieceAt(0)));
   reader.join();
   EXPECT_GE(end - written, options.response_timeout);
   EXPECT_THAT(stream->Finish(), StatusIs(absl::StatusCode::kDeadlineExceeded, _));
@@ -251,7 +251,7 @@ TEST(ClientStreamTest, AResponseIsWaitedForSinceItIsDueAndNotSinceSomebodyWaits)
 // Without a server that takes it up, too.
 TEST(ClientStreamTest, AnEndThatDoesNotComeIsGivenUp) {
   FakeBaseband server;
-  server.on_downconvert_stream = Hang;
+  server.on_downconvert_stream = HangSamples;
   server.Start();
   for (const std::string& target : {server.target(), std::string("127.0.0.1:1")}) {
     ClientOptions client_options;
@@ -267,24 +267,24 @@ TEST(ClientStreamTest, AnEndThatDoesNotComeIsGivenUp) {
 
 TEST(ClientStreamTest, TheDeadlineOfTheWholeStreamHolds) {
   FakeBaseband server;
-  server.on_downconvert_stream = Hang;
+  server.on_downconvert_stream = HangSamples;
   server.Start();
   const auto client = Connect(server);
   StreamOptions options;
   options.timeout = absl::Milliseconds(100);
   const auto stream = Open(client.get(), options);
-  stream->Write(RequestOf(0));
+  stream->Write(PieceAt(0));
   EXPECT_THAT(stream->Finish(), StatusIs(absl::StatusCode::kDeadlineExceeded, _));
 }
 
 TEST(ClientStreamTest, CancelWakesAWriterThatWaits) {
   FakeBaseband server;
-  server.on_downconvert_stream = Hang;
+  server.on_downconvert_stream = HangSamples;
   server.Start();
   const auto client = Connect(server);
   const auto stream = Open(client.get());
   std::thread writer([&] {
-    while (stream->Write(RequestOf(0))) {
+    while (stream->Write(PieceAt(0))) {
     }
   });
   absl::SleepFor(absl::Milliseconds(20));
@@ -299,14 +299,14 @@ TEST(ClientStreamTest, AStreamThatIsDestroyedIsCancelledAndTheClientWaitsForIt) 
   absl::Notification gone;
   server.on_downconvert_stream = [&](grpc::ServerContext* context, FakeBaseband::Stream* stream) {
     started.Notify();
-    const grpc::Status status = Hang(context, stream);
+    const grpc::Status status = HangSamples(context, stream);
     gone.Notify();
     return status;
   };
   server.Start();
   auto client = Connect(server);
   auto stream = Open(client.get());
-  stream->Write(RequestOf(0));
+  stream->Write(PieceAt(0));
   started.WaitForNotification();
   stream.reset();
   client.reset();
@@ -319,7 +319,7 @@ TEST(ClientStreamTest, WithoutAServerItIsUnavailable) {
   options.max_attempts = 1;
   const auto client = *Client::Create(options);
   const auto stream = Open(client.get());
-  stream->Write(RequestOf(0));
+  stream->Write(PieceAt(0));
   EXPECT_THAT(stream->Finish(), StatusIs(absl::StatusCode::kUnavailable, _));
 }
 
@@ -331,7 +331,7 @@ TEST(ClientStreamTest, AServerThatIsTooFullIsSaidSoAtOnce) {
   server.Start();
   const auto client = Connect(server);
   const auto stream = Open(client.get());
-  stream->Write(RequestOf(0));
+  stream->Write(PieceAt(0));
   EXPECT_THAT(stream->Finish(), StatusIs(absl::StatusCode::kResourceExhausted, _));
 }
 

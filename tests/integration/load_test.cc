@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "tests/support/server_process.h"
+#include "tests/support/server_test.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -49,12 +50,6 @@ class Complaints {
   mutable absl::Mutex mutex_;
   std::set<std::string> complaints_ ABSL_GUARDED_BY(mutex_);
 };
-
-std::unique_ptr<ServerProcess> StartServer(const std::vector<std::string>& flags = {}) {
-  auto server = ServerProcess::Start(flags);
-  EXPECT_TRUE(server.ok()) << server.status();
-  return server.ok() ? *std::move(server) : nullptr;
-}
 
 // Once all is quiet, nothing is held.
 void ExpectNothingHeld(const ServerProcess& server) {

@@ -23,7 +23,6 @@ namespace {
 using Code = absl::StatusCode;
 
 constexpr int kServers = 3;
-constexpr absl::Duration kPatience = absl::Seconds(120);
 
 class ManyServersTest : public ::testing::Test {
  protected:

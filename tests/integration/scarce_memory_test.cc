@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/support/administered_server.h"
+#include "tests/support/constants.h"
 #include "tests/support/proxy.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
@@ -107,8 +108,6 @@ TEST_F(ScarceMemoryTest, AllAreRefusedWhileItIsAndServedAfterwards) {
   EXPECT_TRUE(Call(*stub, small, &answer).ok());
   EXPECT_THAT(server.process().Output(), HasSubstr("every new request is refused"));
 }
-
-constexpr int64_t kMib = 1 << 20;
 
 // Calls to `server` whose messages of 20 MiB come to about 70 MiB of each connection.
 class HalfMessages {

@@ -14,26 +14,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "tests/support/server_process.h"
+#include "tests/support/server_test.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::unique_ptr<ServerProcess> StartServer(const std::vector<std::string>& flags) {
-  auto server = ServerProcess::Start(flags);
-  EXPECT_TRUE(server.ok()) << server.status();
-  return server.ok() ? *std::move(server) : nullptr;
-}
-
-// Takes some tens of milliseconds of a core.
-v1::DecodeRequest SlowDecode(int blocks) {
-  v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), blocks);
-  request.mutable_groups(0)->set_max_iterations(100);
-  request.mutable_groups(0)->set_fixed_iterations(true);
-  return request;
-}
 
 struct Outcome {
   grpc::Status status;

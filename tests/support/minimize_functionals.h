@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <random>
@@ -18,6 +19,15 @@
 #include "tests/support/minimize_search.h"
 
 namespace baseband::testing {
+
+// In [-0.5, 0.5], of x's bits: noise, but the same whenever it is asked for.
+inline double NoiseOf(double x) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &x, sizeof(bits));
+  bits = (bits ^ (bits >> 31)) * 0x9E3779B97F4A7C15U;
+  bits = (bits ^ (bits >> 29)) * 0xBF58476D1CE4E5B9U;
+  return static_cast<double>((bits ^ (bits >> 32)) >> 11) * 0x1p-53 - 0.5;
+}
 
 // Any values on any grid.
 class Table final : public minimize::Functional {

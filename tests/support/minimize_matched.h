@@ -18,6 +18,8 @@
 
 namespace baseband::testing {
 
+inline constexpr double kInterval = 1e-3;  // between two samples, in seconds
+
 inline minimize::FunctionalPtr Must(absl::StatusOr<minimize::FunctionalPtr> functional) {
   EXPECT_THAT(functional, IsOk());
   return *functional;

@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <utility>
 #include <vector>
@@ -17,6 +18,9 @@
 #include "kernels/minimize/sinusoids.h"
 
 namespace baseband::testing {
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 inline minimize::Grid MakeGrid(const std::vector<minimize::Axis>& axes) {
   auto grid = minimize::Grid::Create(axes);

@@ -9,11 +9,15 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "client/cpp/client.h"
 #include "tests/support/mix.h"
 #include "tests/support/request_log.h"
 
 namespace baseband::testing {
+
+// How long a test waits for what takes a second where nothing else runs.
+inline constexpr absl::Duration kPatience = absl::Seconds(120);
 
 struct MixedLoadOptions {
   client::ClientOptions client;

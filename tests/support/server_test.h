@@ -1,8 +1,11 @@
-// A fixture for calls to the real server, one for all cases of a program. It must end well.
+// The real server for tests: to start, and as a fixture for calls to one that all of its cases
+// share.
 #ifndef BASEBAND_TESTS_SUPPORT_SERVER_TEST_H_
 #define BASEBAND_TESTS_SUPPORT_SERVER_TEST_H_
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -11,7 +14,15 @@
 
 namespace baseband::testing {
 
-// A fixture whose server takes flags hides SetUpTestSuite and calls StartServer itself.
+// Null, and a failure of the test, if it does not start.
+inline std::unique_ptr<ServerProcess> StartServer(const std::vector<std::string>& flags = {}) {
+  auto server = ServerProcess::Start(flags);
+  EXPECT_TRUE(server.ok()) << server.status();
+  return server.ok() ? *std::move(server) : nullptr;
+}
+
+// It must end well. A fixture whose server takes flags hides SetUpTestSuite and calls StartServer
+// itself.
 class ServerTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { StartServer({}); }

@@ -116,6 +116,13 @@ v1::DecodeRequest DecodeOfZeros(const v1::LdpcCode& code, int count) {
   return request;
 }
 
+v1::DecodeRequest SlowDecode(int blocks) {
+  v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), blocks);
+  request.mutable_groups(0)->set_max_iterations(100);
+  request.mutable_groups(0)->set_fixed_iterations(true);
+  return request;
+}
+
 v1::EncodeRequest RandomEncode(std::mt19937* random) {
   v1::EncodeRequest request;
   for (int groups = Pick(random, 1, 4); groups > 0; --groups) {

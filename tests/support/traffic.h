@@ -21,6 +21,8 @@ v1::LdpcCode CustomCode(int rows, int zc);
 v1::EncodeRequest EncodeOf(const v1::LdpcCode& code, int count, int n_filler = 0);
 // The same with LLRs of the all-zero code word.
 v1::DecodeRequest DecodeOfZeros(const v1::LdpcCode& code, int count);
+// That of NR's longest code, which takes a core some milliseconds a block.
+v1::DecodeRequest SlowDecode(int blocks);
 
 // 1 .. 4 groups of random codes of all families, 1 .. 4 blocks each, some with fillers.
 v1::EncodeRequest RandomEncode(std::mt19937* random);

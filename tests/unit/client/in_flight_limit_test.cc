@@ -7,13 +7,12 @@
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "tests/support/constants.h"
 
 namespace baseband::client {
 namespace {
 
 using End = InFlightLimit::End;
-
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 
 // So many calls that are sent one after the other.
 void SendOneByOne(int calls, End end, double timeouts, absl::Time now, InFlightLimit* limit) {

@@ -12,6 +12,7 @@
 #include "client/cpp/submit_wire.h"
 #include "gtest/gtest.h"
 #include "kernels/base/steady_time.h"
+#include "tests/support/constants.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::client {
@@ -19,7 +20,6 @@ namespace {
 
 using ::baseband::testing::StatusIs;
 
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 constexpr double kMostUnlikely = 0.999999;  // a draw with which a call goes only if it always does
 
 absl::Status Refusal(absl::Duration retry_after = absl::Milliseconds(7)) {

@@ -15,12 +15,6 @@ namespace {
 
 using ::baseband::testing::Random;
 
-Complex NoisySymbol(const Constellation& constellation, double noise, Random& random) {
-  const Iq& sent = constellation.points()[static_cast<size_t>(random.Below(constellation.size()))];
-  const double deviation = std::sqrt(0.5 * noise);
-  return {sent.i + deviation * random.Normal(), sent.q + deviation * random.Normal()};
-}
-
 // What UpdateNoise sees in soft decisions of `table`'s noise, of symbols with another.
 struct Seen {
   double noise = 0.0;

@@ -15,29 +15,19 @@
 #include "kernels/carrier/math/recover_math.h"
 #include "kernels/carrier/reference/reference.h"
 #include "tests/support/channel.h"
+#include "tests/support/named_constellation.h"
+#include "tests/unit/kernels/carrier/models.h"
 
 namespace baseband::carrier {
 namespace {
 
+using ::baseband::testing::Named;
 using ::baseband::testing::Random;
 using ::testing::HasSubstr;
-
-ConstellationPtr Named(const std::string& name) { return *Constellation::FromName(name); }
-
-ModelPtr ModelOf(const std::string& name, int power = 0,
-                 Amplitude amplitude = Amplitude::kWeighted) {
-  return *Model::Create(Named(name), amplitude, power);
-}
 
 // Not symmetric about any axis, and of no order but 1.
 ConstellationPtr Lopsided() {
   return *Constellation::FromPoints({{1.0F, 0.1F}, {-0.7F, 0.6F}, {0.2F, -1.1F}, {0.3F, 0.4F}});
-}
-
-Complex NoisySymbol(const Constellation& constellation, double noise, Random& random) {
-  const Iq& sent = constellation.points()[static_cast<size_t>(random.Below(constellation.size()))];
-  const double deviation = std::sqrt(0.5 * noise);
-  return {sent.i + deviation * random.Normal(), sent.q + deviation * random.Normal()};
 }
 
 Iq ToIq(Complex z) { return {static_cast<float>(z.real()), static_cast<float>(z.imag())}; }
@@ -181,7 +171,7 @@ TEST(CarrierModelTest, WeightsAreTheReferencesToAScale) {
 TEST(CarrierModelTest, TheLineIsRealAndAsStrongAsSaid) {
   for (const Amplitude amplitude : {Amplitude::kWeighted, Amplitude::kPlain, Amplitude::kUnit}) {
     for (const char* const name : {"QPSK", "64APSK 128/180", "64QAM"}) {
-      const ModelPtr model = ModelOf(name, 0, amplitude);
+      const ModelPtr model = *Model::Create(Named(name), amplitude, 0);
       const ModelView view = model->view();
       const int table = TableOf(view, model->constellation().operating_snr_db() + 4.0);
       Random random(5);

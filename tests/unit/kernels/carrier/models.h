@@ -3,10 +3,13 @@
 #ifndef BASEBAND_TESTS_UNIT_KERNELS_CARRIER_MODELS_H_
 #define BASEBAND_TESTS_UNIT_KERNELS_CARRIER_MODELS_H_
 
+#include <cmath>
+#include <complex>
 #include <string>
 #include <utility>
 
 #include "kernels/carrier/model.h"
+#include "tests/support/channel.h"
 
 namespace baseband::carrier {
 
@@ -16,6 +19,14 @@ inline ModelPtr ModelOf(ConstellationPtr constellation, int power = 0) {
 
 inline ModelPtr ModelOf(const std::string& name, int power = 0) {
   return ModelOf(*Constellation::FromName(name), power);
+}
+
+// A point of `constellation`, drawn, with noise of the variance `noise`.
+inline std::complex<double> NoisySymbol(const Constellation& constellation, double noise,
+                                        testing::Random& random) {
+  const Iq& sent = constellation.points()[static_cast<size_t>(random.Below(constellation.size()))];
+  const double deviation = std::sqrt(0.5 * noise);
+  return {sent.i + deviation * random.Normal(), sent.q + deviation * random.Normal()};
 }
 
 }  // namespace baseband::carrier

@@ -3,9 +3,9 @@
 #include <string>
 #include <thread>
 
-#include "hwy/targets.h"
 #include "kernels/downconvert/downconvert.h"
 #include "tests/support/downconvert_signals.h"
+#include "tests/support/every_target.h"
 #include "tests/support/matchers.h"
 
 namespace baseband::downconvert {
@@ -13,6 +13,7 @@ namespace {
 
 using ::baseband::testing::Convert;
 using ::baseband::testing::Converted;
+using ::baseband::testing::OnEveryTarget;
 using ::baseband::testing::Piece;
 
 struct Case {
@@ -127,17 +128,6 @@ std::vector<int64_t> RandomCuts(const Recording& recording, uint32_t seed) {
     cuts.push_back(std::min(at, recording.end()));
   }
   return cuts;
-}
-
-// Runs `body` once for every instruction set that this processor has.
-template <typename Body>
-void OnEveryTarget(const Body& body) {
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
 }
 
 void ExpectSameInPieces(const Case& test, const Recording& recording,

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "hwy/targets.h"
 #include "kernels/downconvert/downconvert.h"
 #include "kernels/downconvert/reference.h"
 #include "kernels/downconvert/study.h"
 #include "tests/support/downconvert_signals.h"
+#include "tests/support/every_target.h"
 #include "tests/support/matchers.h"
 
 namespace baseband::downconvert {
@@ -19,11 +19,12 @@ namespace {
 using ::baseband::testing::Convert;
 using ::baseband::testing::Converted;
 using ::baseband::testing::kInputFormats;
+using ::baseband::testing::OnEveryTarget;
 
 constexpr double kRounding = 0x1p-24;  // of float32, relative
 constexpr double kPhasorError = 1e-7;  // nco_math.h
 
-FilterPtr Taps(int count, int up, int down) {
+FilterPtr TapsOf(int count, int up, int down) {
   return *Filter::FromTaps(testing::SomeTaps(count, up, down, 3), up, down);
 }
 
@@ -95,16 +96,6 @@ double LargestError(const Oscillator& oscillator, const FilterPtr& filter, const
   return largest / (0.8 * testing::GainLimitOf(*filter) * std::sqrt(2.0));
 }
 
-template <typename Body>
-void OnEveryTarget(const Body& body) {
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-}
-
 void ExpectClose(const Oscillator& oscillator, const FilterPtr& filter, const Signal& signal,
                  const std::string& name) {
   const double error = LargestError(oscillator, filter, signal);
@@ -126,7 +117,7 @@ TEST(DownconvertCpuTest, FormulasForAllFormatsAndShapesOfOneStage) {
            {Shape{1, 1, 1}, Shape{2, 1, 1}, Shape{31, 1, 1}, Shape{32, 1, 3}, Shape{33, 1, 4},
             Shape{64, 1, 8}, Shape{65, 1, 8}, Shape{7, 1, 50}, Shape{100, 7, 5}, Shape{96, 3, 28},
             Shape{5, 16, 1}, Shape{1000, 4, 1}, Shape{1030, 1, 100}, Shape{600, 1, 7}}) {
-        ExpectClose(oscillator, Taps(shape.taps, shape.up, shape.down), signal,
+        ExpectClose(oscillator, TapsOf(shape.taps, shape.up, shape.down), signal,
                     absl::StrCat("format ", static_cast<int>(format), ", ", shape.taps, " taps, ",
                                  shape.up, "/", shape.down));
       }
@@ -165,7 +156,7 @@ TEST(DownconvertCpuTest, FormulasAtLargeIndicesAcrossRetunes) {
     }
     retunes[2].index = retunes[1].index + 3;
     const Oscillator oscillator = MakeOscillator(9123457, 64000000, retunes);
-    for (const FilterPtr& filter : {Taps(64, 1, 8), Taps(61, 1, 1), Taps(200, 3, 40)}) {
+    for (const FilterPtr& filter : {TapsOf(64, 1, 8), TapsOf(61, 1, 1), TapsOf(200, 3, 40)}) {
       for (const InputFormat format : {InputFormat::kInt16, InputFormat::kRealInt8}) {
         const int64_t history = first == 0 ? 0 : filter->history();
         ExpectClose(oscillator, filter, MakeSignal(format, first, history, kCount),
@@ -177,7 +168,7 @@ TEST(DownconvertCpuTest, FormulasAtLargeIndicesAcrossRetunes) {
 
 TEST(DownconvertCpuTest, TheLongestFilterStaysWithinTheDevicesTolerance) {
   const Oscillator oscillator = MakeOscillator(9123457, 64000000, {});
-  const FilterPtr filter = Taps(kMaxTaps, 1, 4096);
+  const FilterPtr filter = TapsOf(kMaxTaps, 1, 4096);
   for (const InputFormat format : {InputFormat::kFloat32, InputFormat::kRealInt16}) {
     ExpectClose(oscillator, filter, MakeSignal(format, 0, 0, 300000), "2^16 taps");
   }
@@ -186,7 +177,7 @@ TEST(DownconvertCpuTest, TheLongestFilterStaysWithinTheDevicesTolerance) {
 TEST(DownconvertCpuTest, NothingBesideAWindowCanReachItsOutput) {
   Signal signal = MakeSignal(InputFormat::kFloat32, 0, 0, 4000);
   Channel channel;
-  for (const FilterPtr& filter : {Taps(61, 1, 10), Taps(61, 1, 61), Taps(13, 1, 1)}) {
+  for (const FilterPtr& filter : {TapsOf(61, 1, 10), TapsOf(61, 1, 61), TapsOf(13, 1, 1)}) {
     channel.filter = filter;
     const std::vector<uint8_t> clean = Convert(channel, signal.block, signal.samples).output;
     Signal dirty = signal;

@@ -13,6 +13,7 @@
 #include "kernels/downconvert/design.h"
 #include "kernels/downconvert/filter_design.h"
 #include "kernels/downconvert/reference.h"
+#include "tests/support/constants.h"
 #include "tests/support/filter_spec.h"
 #include "tests/support/status_matchers.h"
 
@@ -24,8 +25,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 using Complex = std::complex<double>;
-
-constexpr double kTurn = 6.283185307179586476925286766559;
 
 // Products of a tap and a sample, an input sample.
 double WorkOf(const Filter& filter) {
@@ -193,7 +192,7 @@ TEST(FilterTest, ResampledSineIsTheSineLateByTheGroupDelay) {
     const int64_t inputs = filter->history() + 400 + 4 * down;
     std::vector<Complex> samples;
     for (int64_t n = 0; n < inputs; ++n) {
-      samples.push_back(std::polar(1.0, kTurn * f * static_cast<double>(n)));
+      samples.push_back(std::polar(1.0, kTwoPi * f * static_cast<double>(n)));
     }
     OutputRange range;
     range.first = filter->FirstOutput(filter->report().transient_inputs);
@@ -201,7 +200,7 @@ TEST(FilterTest, ResampledSineIsTheSineLateByTheGroupDelay) {
     const std::vector<Complex> outputs = Filtered(*filter, samples, 0, range);
     for (size_t i = 0; i < outputs.size(); ++i) {
       const double input = static_cast<double>(range.first + static_cast<int64_t>(i)) * down / up;
-      const Complex expected = std::polar(1.0, kTurn * f * (input - filter->report().group_delay));
+      const Complex expected = std::polar(1.0, kTwoPi * f * (input - filter->report().group_delay));
       // Half of 0.001 dB is 5.8e-5.
       ASSERT_LE(std::abs(outputs[i] - expected), 7e-5) << up << "/" << down << " " << i;
     }

@@ -8,13 +8,12 @@
 
 #include "gtest/gtest.h"
 #include "kernels/downconvert/filter.h"
+#include "tests/support/constants.h"
 #include "tests/support/filter_spec.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::downconvert {
 namespace {
-
-constexpr double kTurn = 6.283185307179586476925286766559;
 
 double Decibels(double gain) { return 20.0 * std::log10(std::max(gain, 1e-30)); }
 
@@ -28,8 +27,8 @@ void ExpectLinearPhase(const Filter& filter, double pass_edge) {
   const FilterReport& report = filter.report();
   for (int k = 0; k <= 8; ++k) {
     const double f = pass_edge * k / 8;
-    const double expected = -kTurn * f * report.group_delay;
-    EXPECT_NEAR(std::remainder(ResponseOf(filter, f).phase - expected, kTurn), 0.0, 1e-6) << f;
+    const double expected = -kTwoPi * f * report.group_delay;
+    EXPECT_NEAR(std::remainder(ResponseOf(filter, f).phase - expected, kTwoPi), 0.0, 1e-6) << f;
   }
   EXPECT_NEAR(ResponseOf(filter, 0.0).magnitude, report.dc_gain, 1e-9);
   EXPECT_EQ(report.transient_inputs, filter.history());

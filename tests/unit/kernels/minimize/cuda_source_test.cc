@@ -18,14 +18,14 @@ using ::baseband::testing::IsOk;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const Names& TestNames() {
+const Names& ClientNames() {
   static const auto* const kNames = new Names{
       {"client_x", "client_y"}, {"client_s", "client_t"}, {{"client_a", 500}, {"client_b", 3}}};
   return *kNames;
 }
 
 std::string Source(const std::string& text, Precision precision) {
-  const auto expression = Expression::Parse(text, TestNames());
+  const auto expression = Expression::Parse(text, ClientNames());
   EXPECT_THAT(expression, IsOk()) << text;
   return CudaFunction(**expression, precision);
 }

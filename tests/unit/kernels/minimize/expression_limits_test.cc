@@ -15,16 +15,16 @@ using ::baseband::testing::IsOk;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const Names& TestNames() {
+const Names& LimitNames() {
   static const auto* const kNames = new Names{{"x", "y"}, {}, {{"a", 5}}};
   return *kNames;
 }
 
 absl::Status StatusOf(const std::string& text) {
-  return Expression::Parse(text, TestNames()).status();
+  return Expression::Parse(text, LimitNames()).status();
 }
 
-std::string Refusal(const std::string& text, const Names& names = TestNames()) {
+std::string RefusalOf(const std::string& text, const Names& names = LimitNames()) {
   const auto expression = Expression::Parse(text, names);
   EXPECT_EQ(expression.status().code(), absl::StatusCode::kInvalidArgument) << text;
   return std::string(expression.status().message());
@@ -40,7 +40,7 @@ TEST(MinimizeExpressionLimitsTest, Bytes) {
   for (const int bytes : {kMaxTextBytes - 1, kMaxTextBytes}) {
     EXPECT_THAT(StatusOf("x" + Repeated(" ", bytes - 1)), IsOk()) << bytes;
   }
-  EXPECT_EQ(Refusal("x" + Repeated(" ", kMaxTextBytes)),
+  EXPECT_EQ(RefusalOf("x" + Repeated(" ", kMaxTextBytes)),
             "expression: its text has 65537 bytes, more than 65536");
 }
 
@@ -52,10 +52,10 @@ TEST(MinimizeExpressionLimitsTest, OperatorsNumbersNamesAndCalls) {
   }
   const std::string refusal =
       absl::StrCat("more than ", kMaxNodes, " operators, numbers, names and calls");
-  EXPECT_EQ(Refusal(sum + "+y+y"), "expression, column 4097: " + refusal);
+  EXPECT_EQ(RefusalOf(sum + "+y+y"), "expression, column 4097: " + refusal);
   for (const char* const more : {"+--y", "+sin(-y)", "+min(1,2)", "+a[0]-1", "+y^2", "+size(a)-1",
                                  "+select(x<y,1,2)", "+sum(j,0,1,j)"}) {
-    EXPECT_THAT(Refusal(sum + more), HasSubstr(refusal)) << more;
+    EXPECT_THAT(RefusalOf(sum + more), HasSubstr(refusal)) << more;
   }
 }
 
@@ -80,33 +80,35 @@ TEST(MinimizeExpressionLimitsTest, Depth) {
       EXPECT_THAT(StatusOf(nested(depth)), IsOk()) << before << " " << depth;
     }
     for (const int depth : {kMaxTextDepth + 1, 1000}) {
-      EXPECT_THAT(Refusal(nested(depth)), HasSubstr("nested deeper than 64 operators and brackets"))
+      EXPECT_THAT(RefusalOf(nested(depth)),
+                  HasSubstr("nested deeper than 64 operators and brackets"))
           << before << " " << depth;
     }
   }
   EXPECT_THAT(StatusOf(Repeated("(", 62) + "a[1]" + Repeated(")", 62)), IsOk());
-  EXPECT_THAT(Refusal(Repeated("(", 63) + "a[1]" + Repeated(")", 63)), HasSubstr("deeper than 64"));
+  EXPECT_THAT(RefusalOf(Repeated("(", 63) + "a[1]" + Repeated(")", 63)),
+              HasSubstr("deeper than 64"));
   // What is merely long is not deep.
   EXPECT_THAT(StatusOf("x" + Repeated("*y", 1000) + Repeated("+(x)", 300)), IsOk());
 }
 
 TEST(MinimizeExpressionLimitsTest, SumsInSums) {
   EXPECT_THAT(StatusOf("sum(h,0,1,sum(i,0,1,sum(j,0,1,h+i+j)))"), IsOk());
-  EXPECT_EQ(Refusal("sum(h,0,1,sum(i,0,1,sum(j,0,1,sum(k,0,1,1))))"),
+  EXPECT_EQ(RefusalOf("sum(h,0,1,sum(i,0,1,sum(j,0,1,sum(k,0,1,1))))"),
             "expression, column 31: sums nested deeper than 3");
 }
 
 TEST(MinimizeExpressionLimitsTest, Work) {
   EXPECT_THAT(StatusOf("sum(i, 1, 10000000, i*x)"), IsOk());
   EXPECT_THAT(StatusOf("sum(i, 1, 50000000, i*x)"), IsOk());  // 1e8: the sum's step, the index
-  EXPECT_EQ(Refusal("sum(i, 1, 100000000, i*x)"),
+  EXPECT_EQ(RefusalOf("sum(i, 1, 100000000, i*x)"),
             "expression: about 2e+08 operations for each point, more than 1e+08");
-  EXPECT_THAT(Refusal("sum(i,0,1000000,sum(j,0,1000000,sum(k,0,1000000,i*j*k)))"),
+  EXPECT_THAT(RefusalOf("sum(i,0,1000000,sum(j,0,1000000,sum(k,0,1000000,i*j*k)))"),
               HasSubstr("operations for each point"));
 }
 
 TEST(MinimizeExpressionLimitsTest, NamesAndElements) {
-  const auto refusal = [](const Names& names) { return Refusal("1", names); };
+  const auto refusal = [](const Names& names) { return RefusalOf("1", names); };
   EXPECT_EQ(refusal({{}, {}, {}}), "variables: 0 names are not in [1, 4]");
   EXPECT_EQ(refusal({{"a", "b", "c", "d", "f"}, {}, {}}), "variables: 5 names are not in [1, 4]");
   EXPECT_EQ(refusal({{"x"}, {"sin"}, {}}),
@@ -139,8 +141,8 @@ TEST(MinimizeExpressionLimitsTest, NamesAndElements) {
 TEST(MinimizeExpressionLimitsTest, Indices) {
   EXPECT_THAT(StatusOf("sum(i, 1073741823, 1073741824, i)"), IsOk());
   EXPECT_THAT(StatusOf("sum(i, -1073741824, -1073741823, i)"), IsOk());
-  EXPECT_THAT(Refusal("sum(i, 0, 1073741825, i)"), HasSubstr("must be an integer constant"));
-  EXPECT_THAT(Refusal("sum(i, 0, 1073741824 + 1, i)"), HasSubstr("must be an integer constant"));
+  EXPECT_THAT(RefusalOf("sum(i, 0, 1073741825, i)"), HasSubstr("must be an integer constant"));
+  EXPECT_THAT(RefusalOf("sum(i, 0, 1073741824 + 1, i)"), HasSubstr("must be an integer constant"));
 }
 
 }  // namespace

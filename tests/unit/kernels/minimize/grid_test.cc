@@ -1,7 +1,6 @@
 #include "kernels/minimize/grid.h"
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -12,11 +11,10 @@
 namespace baseband::minimize {
 namespace {
 
+using ::baseband::testing::kNan;
 using ::baseband::testing::MakeGrid;
 using ::baseband::testing::StatusIs;
 using ::testing::HasSubstr;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(MinimizeGridTest, IndicesAreRowMajorAndCoordinatesRoundedOnce) {
   const Grid grid = MakeGrid({{1.0, 0.1, 3}, {-5.0, 2.0, 4}, {0.0, -0.3, 5}});

@@ -18,16 +18,8 @@ namespace {
 
 using ::baseband::testing::MakeGrid;
 using ::baseband::testing::MakeProblem;
+using ::baseband::testing::NoiseOf;
 using ::baseband::testing::OfCoordinates;
-
-// In [-0.5, 0.5], of x's bits: noise, but the same whenever it is asked for.
-double NoiseOf(double x) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &x, sizeof(bits));
-  bits = (bits ^ (bits >> 31)) * 0x9E3779B97F4A7C15U;
-  bits = (bits ^ (bits >> 29)) * 0xBF58476D1CE4E5B9U;
-  return static_cast<double>((bits ^ (bits >> 32)) >> 11) * 0x1p-53 - 0.5;
-}
 
 // The surroundings of the middle of a grid of nine points an axis, 1 apart, about 0.
 class Field {

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/minimize/search.h"
+#include "tests/support/constants.h"
 #include "tests/support/minimize_matched.h"
 #include "tests/support/minimize_search.h"
 
@@ -15,13 +16,11 @@ namespace baseband::minimize {
 namespace {
 
 using ::baseband::testing::Acquisition;
+using ::baseband::testing::kInterval;
 using ::baseband::testing::Must;
 using ::baseband::testing::SearchOnCpu;
 
 using Signal = std::vector<std::complex<double>>;
-
-constexpr double kTurn = 6.283185307179586476925;
-constexpr double kInterval = 1e-3;
 
 TEST(MinimizeDelayDopplerTest, ASatellitesSignalIsAcquired) {
   const Acquisition acquisition = testing::MakeAcquisition(6.0);  // -15.6 dB a sample
@@ -82,7 +81,7 @@ TEST(MinimizeChirpTest, RateAndFrequencyReachTheCramerRaoBound) {
     for (size_t n = 0; n < kSize; ++n) {
       const double t = (static_cast<double>(n) - 63.5) * kInterval;
       signal[n] = std::sqrt(kVariance) * signal[n] +
-                  std::polar(1.0, kTurn * (0.1 * trial + truth[1] * t + 0.5 * truth[0] * t * t));
+                  std::polar(1.0, kTwoPi * (0.1 * trial + truth[1] * t + 0.5 * truth[0] * t * t));
     }
     Settings settings;
     settings.functional = Must(MakeChirp(signal, kInterval, 2));
@@ -95,9 +94,9 @@ TEST(MinimizeChirpTest, RateAndFrequencyReachTheCramerRaoBound) {
   // and pi t^2, less its mean: here they are orthogonal.
   const double n2 = static_cast<double>(kSize) * kSize;
   const double n3 = static_cast<double>(kSize) * (n2 - 1.0);
-  statistics.Expect(1, std::sqrt(6.0 * kVariance / n3) / (kTurn * kInterval));
+  statistics.Expect(1, std::sqrt(6.0 * kVariance / n3) / (kTwoPi * kInterval));
   statistics.Expect(
-      0, std::sqrt(90.0 * kVariance / (n3 * (n2 - 4.0))) / (0.5 * kTurn * kInterval * kInterval));
+      0, std::sqrt(90.0 * kVariance / (n3 * (n2 - 4.0))) / (0.5 * kTwoPi * kInterval * kInterval));
 }
 
 TEST(MinimizeDelayDopplerTest, DelayAndDopplerReachTheCramerRaoBound) {
@@ -114,7 +113,7 @@ TEST(MinimizeDelayDopplerTest, DelayAndDopplerReachTheCramerRaoBound) {
       for (int k = -64; k < 64; ++k) {
         const double turns = k * (static_cast<double>(n) * kInterval - delay_s) / kLength;
         signal[n] += std::polar(1.0 / std::sqrt(128.0),
-                                kTurn * (turns + phases[static_cast<size_t>(k + 64)]));
+                                kTwoPi * (turns + phases[static_cast<size_t>(k + 64)]));
       }
     }
     return signal;
@@ -126,7 +125,7 @@ TEST(MinimizeDelayDopplerTest, DelayAndDopplerReachTheCramerRaoBound) {
     const Signal wanted = delayed(truth[0]);
     Signal signal = testing::ComplexNoise(kSize, &random);
     for (size_t n = 0; n < kSize; ++n) {
-      const double phase = kTurn * (truth[1] * static_cast<double>(n) * kInterval + 0.1 * trial);
+      const double phase = kTwoPi * (truth[1] * static_cast<double>(n) * kInterval + 0.1 * trial);
       signal[n] = std::sqrt(kVariance) * signal[n] + wanted[n] * std::polar(1.0, phase);
     }
     Settings settings;
@@ -139,8 +138,8 @@ TEST(MinimizeDelayDopplerTest, DelayAndDopplerReachTheCramerRaoBound) {
   // What they have in common, a random replica's, is a few per cent of a deviation at most.
   const double n2 = static_cast<double>(kSize) * kSize;
   const double theory = std::sqrt(6.0 * kVariance / (kSize * (n2 - 1.0)));
-  statistics.Expect(0, theory * kLength / kTurn);
-  statistics.Expect(1, theory / (kTurn * kInterval));
+  statistics.Expect(0, theory * kLength / kTwoPi);
+  statistics.Expect(1, theory / (kTwoPi * kInterval));
 }
 
 }  // namespace

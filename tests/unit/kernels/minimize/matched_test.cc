@@ -19,14 +19,12 @@ namespace baseband::minimize {
 namespace {
 
 using ::baseband::testing::ComplexNoise;
+using ::baseband::testing::kInterval;
 using ::baseband::testing::MakeGrid;
 using ::baseband::testing::Must;
 
 using Complex = std::complex<double>;
 using Signal = std::vector<Complex>;
-
-constexpr double kTurn = 6.283185307179586476925;
-constexpr double kInterval = 1e-3;
 
 // Every `stride`th value of `grid`, by all methods, precisions and instruction sets, is what
 // `expected` says.

@@ -31,7 +31,7 @@ using ::baseband::testing::IsOk;
 constexpr int kExpressions = 10000;
 constexpr int kPoints = 9;
 
-const Names& TestNames() {
+const Names& RandomNames() {
   static const auto* const kNames = new Names{{"x", "y"}, {"s", "t"}, {}};
   return *kNames;
 }
@@ -115,7 +115,7 @@ TEST(MinimizeMuParserTest, TenThousandRandomExpressionsAgree) {
   int total = 0;
   for (int i = 0; i < kExpressions; ++i) {
     const std::string text = texts.Number(1 + i % 6);
-    const auto expression = Expression::Parse(text, TestNames());
+    const auto expression = Expression::Parse(text, RandomNames());
     ASSERT_THAT(expression, IsOk()) << text;
     auto evaluator = Evaluator<double>::Create(*expression, kScalars, {});
     std::array<std::vector<double>, 2> points;

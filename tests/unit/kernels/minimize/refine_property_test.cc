@@ -20,6 +20,7 @@ namespace baseband::minimize {
 namespace {
 
 using ::baseband::testing::MakeProblem;
+using ::baseband::testing::NoiseOf;
 using ::baseband::testing::OfCoordinates;
 using ::baseband::testing::SearchOnCpu;
 
@@ -113,15 +114,6 @@ Case KinkedCase(uint32_t seed) {
     return value;
   };
   return drawn;
-}
-
-// In [-0.5, 0.5], of the bits of `x`.
-double NoiseOf(double x) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &x, sizeof(bits));
-  bits = (bits ^ (bits >> 31)) * 0x9E3779B97F4A7C15U;
-  bits = (bits ^ (bits >> 29)) * 0xBF58476D1CE4E5B9U;
-  return static_cast<double>((bits ^ (bits >> 32)) >> 11) * 0x1p-53 - 0.5;
 }
 
 Case NoisyCase(uint32_t seed) {

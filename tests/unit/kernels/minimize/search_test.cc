@@ -17,13 +17,12 @@
 namespace baseband::minimize {
 namespace {
 
+using ::baseband::testing::kInfinity;
+using ::baseband::testing::kNan;
 using ::baseband::testing::MakeProblem;
 using ::baseband::testing::SearchOnCpu;
 using ::baseband::testing::TableSettings;
 using ::testing::_;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The last piece of a grid of 2^40 points, alone.
 TEST(MinimizeSearchTest, TheEndOfAHugeGridIsSearched) {

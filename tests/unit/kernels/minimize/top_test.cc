@@ -1,7 +1,6 @@
 // The search: the best K points, and profiles.
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <random>
 #include <vector>
 
@@ -14,12 +13,11 @@
 namespace baseband::minimize {
 namespace {
 
+using ::baseband::testing::kInfinity;
+using ::baseband::testing::kNan;
 using ::baseband::testing::MakeProblem;
 using ::baseband::testing::SearchOnCpu;
 using ::baseband::testing::TableSettings;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The greedy definition, word for word.
 std::vector<int64_t> BruteTop(const Settings& settings, const std::vector<double>& values) {

@@ -18,6 +18,7 @@
 #include "tests/support/channel.h"
 #include "tests/support/every_target.h"
 #include "tests/support/ldpc_words.h"
+#include "tests/unit/kernels/nr/formats.h"
 
 namespace baseband::nr {
 namespace {
@@ -26,9 +27,6 @@ using ::testing::Each;
 using testing::OnEveryTarget;
 using testing::Random;
 
-constexpr int kQms[] = {1, 2, 4, 6, 8, 10};
-constexpr SymbolFormat kFormats[] = {SymbolFormat::kFloat32, SymbolFormat::kFloat16,
-                                     SymbolFormat::kInt16, SymbolFormat::kInt8};
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 

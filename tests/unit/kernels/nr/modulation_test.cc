@@ -16,15 +16,12 @@
 #include "kernels/nr/symbols_reference.h"
 #include "tests/support/channel.h"
 #include "tests/support/ldpc_words.h"
+#include "tests/unit/kernels/nr/formats.h"
 
 namespace baseband::nr {
 namespace {
 
 using testing::Random;
-
-constexpr int kQms[] = {1, 2, 4, 6, 8, 10};
-constexpr SymbolFormat kFormats[] = {SymbolFormat::kFloat32, SymbolFormat::kFloat16,
-                                     SymbolFormat::kInt16, SymbolFormat::kInt8};
 
 std::vector<uint8_t> RandomBits(int64_t count, Random& random) {
   std::vector<uint8_t> bits(static_cast<size_t>(count));

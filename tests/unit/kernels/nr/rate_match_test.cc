@@ -13,14 +13,13 @@
 #include "kernels/nr/reference.h"
 #include "tests/support/every_target.h"
 #include "tests/support/nr_vectors.h"
+#include "tests/unit/kernels/nr/formats.h"
 
 namespace baseband::nr {
 namespace {
 
 using ::baseband::testing::OnEveryTarget;
 using ::baseband::testing::RandomBytes;
-
-constexpr int kQms[] = {1, 2, 4, 6, 8, 10};
 
 int BufferBits(const CodeBlock& block) {
   return block.n_cb == 0 ? (block.base_graph == 1 ? 66 : 50) * block.zc : block.n_cb;

@@ -14,8 +14,6 @@
 namespace baseband::server {
 namespace {
 
-constexpr absl::StatusCode kUnavailable = absl::StatusCode::kUnavailable;
-
 class AffinityTest : public ::testing::Test {
  protected:
   AffinityTest() { Make({&first_, &second_}); }
@@ -128,10 +126,11 @@ TEST_F(AffinityTest, WhatIsBoundToALostDeviceIsToldSoAndTheRestGoesOn) {
   ASSERT_THAT(Submit(3, nullptr), IsOk());
   ASSERT_THAT(dispatcher_->LoseDevice("first", DeviceLoss::kInjected, "a test"), IsOk());
   EXPECT_THAT(answers_[1],
-              StatusIs(kUnavailable,
+              StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr("first was lost, and with it what the request uses there"),
                              HasSubstr("a test"))));
-  EXPECT_THAT(Submit(4, &first_), StatusIs(kUnavailable, HasSubstr("first was lost, and with it")));
+  EXPECT_THAT(Submit(4, &first_),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("first was lost, and with it")));
   EndAll();
   EXPECT_THAT(answers_[2], IsOk());
   EXPECT_THAT(answers_[3], IsOk());
@@ -166,8 +165,9 @@ TEST_F(AffinityTest, WhatWaitedOverAResetIsToldThatWhatItUsesIsGone) {
   objects.Renew(pool_);
   dispatcher_->Restore(first_);
   EXPECT_THAT(Submit(1, &first_, "client", before),
-              StatusIs(kUnavailable, HasSubstr("first was lost, and with it what the request uses "
-                                               "there: it was reset meanwhile")));
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("first was lost, and with it what the request uses "
+                                 "there: it was reset meanwhile")));
   EXPECT_THAT(Submit(2, &first_, "client", *objects.Create({"client", "x"}, 100)), IsOk());
   EndAll();
   EXPECT_THAT(answers_[2], IsOk());

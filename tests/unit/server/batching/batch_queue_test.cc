@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/constants.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
@@ -11,8 +12,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 
 struct TestJob final : Job {
   TestJob(int job_id, int64_t blocks) : Job(TestOperation("Decode")), id(job_id) {

@@ -4,12 +4,12 @@
 #include <random>
 
 #include "gtest/gtest.h"
+#include "tests/support/constants.h"
 
 namespace baseband::server {
 namespace {
 
 constexpr int kOp = 1;  // of the operations in their table
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 
 // Seconds of a batch by a law with a fixed part.
 double Truth(double units, double rate = 3e-9, double fixed = 50e-6) {

@@ -1,12 +1,12 @@
 #include "server/batching/device_clock.h"
 
 #include "gtest/gtest.h"
+#include "tests/support/constants.h"
 #include "tests/support/count_allocations.h"
 
 namespace baseband::server {
 namespace {
 
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 absl::Time At(double seconds) { return kStart + absl::Seconds(seconds); }
 
 TEST(DeviceClockTest, ABatchAloneTakesAsLongAsItRuns) {

@@ -4,11 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/support/constants.h"
 
 namespace baseband::server {
 namespace {
-
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 
 // A job starts and ends, charged as BatchQueue does.
 void Serve(FairShare& share, FairAccount* account, double cost_s, double actual_s) {

@@ -5,16 +5,15 @@
 #include <vector>
 
 #include "server/jobs/fingerprint.h"
+#include "tests/support/constants.h"
 #include "tests/support/matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
 
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
-
-struct TestJob final : Job {
-  explicit TestJob(uint64_t print) : Job(TestOperation("Decode")) {
+struct SuspectJob final : Job {
+  explicit SuspectJob(uint64_t print) : Job(TestOperation("Decode")) {
     fingerprint = print;
     caller.client = "somebody";
   }
@@ -23,15 +22,15 @@ struct TestJob final : Job {
 class QuarantineTest : public ::testing::Test {
  protected:
   std::string Accuse(uint64_t fingerprint, absl::Time now, const std::string& device = "cuda:0") {
-    return quarantine_.Accuse(TestJob(fingerprint), device, now);
+    return quarantine_.Accuse(SuspectJob(fingerprint), device, now);
   }
   bool Refuses(uint64_t fingerprint, absl::Time now) {
-    const absl::Status status = quarantine_.Check(TestJob(fingerprint), now);
+    const absl::Status status = quarantine_.Check(SuspectJob(fingerprint), now);
     EXPECT_TRUE(status.ok() || absl::IsFailedPrecondition(status)) << status;
     return !status.ok();
   }
   void Pass(uint64_t fingerprint, uint32_t times) {
-    for (uint32_t i = 0; i < times; ++i) quarantine_.Passed(TestJob(fingerprint));
+    for (uint32_t i = 0; i < times; ++i) quarantine_.Passed(SuspectJob(fingerprint));
   }
 
   Quarantine quarantine_;
@@ -41,7 +40,7 @@ TEST_F(QuarantineTest, TheLikeOfWhatWasThereAtAFaultIsRefusedForAMinute) {
   EXPECT_FALSE(Refuses(7, kStart));
   EXPECT_THAT(Accuse(7, kStart), HasSubstr("(fingerprint 0000000000000007) is refused for 60 s"));
   EXPECT_THAT(
-      quarantine_.Check(TestJob(7), kStart + absl::Milliseconds(2500)),
+      quarantine_.Check(SuspectJob(7), kStart + absl::Milliseconds(2500)),
       StatusIs(absl::StatusCode::kFailedPrecondition,
                AllOf(HasSubstr("ran on cuda:0 when that faulted: its like is refused for 58 s"),
                      HasSubstr("quarantine --lift=0000000000000007"))));

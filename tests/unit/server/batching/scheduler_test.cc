@@ -10,6 +10,7 @@
 #include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/constants.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
@@ -17,7 +18,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 constexpr double kFixed = 100e-6;
 
 struct TestJob final : Job {

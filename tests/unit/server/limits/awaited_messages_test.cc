@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/constants.h"
 
 namespace baseband::server {
 namespace {
-
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 
 class Message final : public AwaitedMessages::Awaited {
  public:

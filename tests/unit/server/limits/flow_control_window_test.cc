@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "tests/support/constants.h"
 #include "tests/support/matchers.h"
 
 namespace baseband::server {
@@ -70,8 +71,6 @@ TEST(FlowControlWindowTest, ARefusalLeavesEverythingAsItWas) {
     ASSERT_EQ(window.empty(), model.empty());
   }
 }
-
-constexpr int64_t kMib = 1 << 20;
 
 // Answers `count` requests of a megabyte, as many in flight as may be; returns how many that are.
 int64_t Answer(FlowControlWindow& window, int64_t& credits, int count, bool in_time) {

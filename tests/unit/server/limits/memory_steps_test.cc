@@ -4,6 +4,7 @@
 #include "gtest/gtest.h"
 #include "server/limits/retry_after.h"
 #include "server/metrics/unserved.h"
+#include "tests/support/constants.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::server {
@@ -13,7 +14,6 @@ using ::baseband::testing::IsOk;
 using ::baseband::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr int64_t kMib = 1 << 20;
 constexpr int64_t kHeld = 500 * kMib;
 constexpr int64_t kLimit = 1500 * kMib;
 

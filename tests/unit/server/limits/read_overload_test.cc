@@ -10,11 +10,11 @@
 
 #include "gtest/gtest.h"
 #include "server/limits/read_queue.h"
+#include "tests/support/constants.h"
 
 namespace baseband::server {
 namespace {
 
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 constexpr double kStep = 5e-6;
 constexpr double kRoundTrip = 50e-6;
 constexpr double kUnasked = 16 << 10;

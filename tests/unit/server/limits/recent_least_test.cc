@@ -1,12 +1,12 @@
 #include "server/limits/recent_least.h"
 
 #include "gtest/gtest.h"
+#include "tests/support/constants.h"
 
 namespace baseband::server {
 namespace {
 
 constexpr absl::Duration kPeriod = absl::Seconds(5);
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 
 TEST(RecentLeastTest, NothingIsInfinite) {
   RecentLeast least(kPeriod);

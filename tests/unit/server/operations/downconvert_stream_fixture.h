@@ -18,7 +18,6 @@ namespace baseband::testing {
 
 using server::DownconvertJob;
 using server::JobPtr;
-using server::Request;
 
 class DownconvertStreamTest : public ::testing::Test {
  protected:
@@ -72,7 +71,7 @@ class DownconvertStreamTest : public ::testing::Test {
   server::Operation& operation_ = server::TestOperation("Downconvert");
   server::Metrics metrics_{"test", server::TestOperations().counted()};
   std::unique_ptr<server::StreamSession> session_;
-  std::vector<Request> requests_;
+  std::vector<server::Request> requests_;
   std::vector<JobPtr> jobs_;
 };
 

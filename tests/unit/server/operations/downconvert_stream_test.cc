@@ -29,7 +29,7 @@ TEST_F(DownconvertStreamTest, MessagesMayBeMadeBeforeTheLastOneIsAnswered) {
   v1::DownconvertRequest whole = First(3);
   whole.set_payload(signal);
   AddRetunes(&whole, 3, 1, 777);
-  const Request request = server::RequestOf(whole);
+  const server::Request request = server::RequestOf(whole);
   auto at_once = server::ConvertRequest(operation_, request);
   ASSERT_THAT(at_once, IsOk());
   const JobPtr expected = RunOnCpu(*std::move(at_once), request.payload);

@@ -19,8 +19,6 @@
 namespace baseband::testing {
 namespace {
 
-using Request = v1::EncodeSharedChannelRequest;
-
 // One bit a byte.
 std::vector<uint8_t> BitsOf(const std::string& bytes, int64_t count) {
   std::vector<uint8_t> bits;
@@ -44,7 +42,7 @@ v1::SharedChannelBlock BlockOf(const NrPlanVector& v) {
 }
 
 TEST(EncodeSharedChannelTest, KnownTransportBlocksOfOneSlotAreSentAsTheStandardSays) {
-  Request request;
+  v1::EncodeSharedChannelRequest request;
   std::string expected;
   for (const NrChainVector& v : ReadNrChainVectors()) {
     v1::EncodeSharedChannelGroup& group = *request.add_groups();
@@ -58,7 +56,7 @@ TEST(EncodeSharedChannelTest, KnownTransportBlocksOfOneSlotAreSentAsTheStandardS
 }
 
 TEST(EncodeSharedChannelTest, KnownCodeBlocksAreSentAsTheStandardSays) {
-  Request request;
+  v1::EncodeSharedChannelRequest request;
   std::string expected;
   for (const NrRateMatchVector& v : ReadNrRateMatchVectors()) {
     v1::EncodeSharedChannelGroup& group = *request.add_groups();
@@ -79,8 +77,8 @@ TEST(EncodeSharedChannelTest, KnownCodeBlocksAreSentAsTheStandardSays) {
 }
 
 // A code block of 147 bits in all, whose CRC is added.
-Request CodeBlockOf(v1::CodeBlockCrc crc, const std::string& payload) {
-  Request request;
+v1::EncodeSharedChannelRequest CodeBlockOf(v1::CodeBlockCrc crc, const std::string& payload) {
+  v1::EncodeSharedChannelRequest request;
   v1::EncodeSharedChannelGroup& group = *request.add_groups();
   group.set_count(1);
   group.mutable_block()->set_qm(2);
@@ -107,7 +105,7 @@ TEST(EncodeSharedChannelTest, ACodeBlocksCrcFollowsItsBits) {
   for (const auto& [crc, polynomial, bits] : kCases) {
     const int payload_bits = kBits - bits;
     std::string payload = RandomBytes(BytesForBits(payload_bits), random);
-    const Request request = CodeBlockOf(crc, payload);
+    const v1::EncodeSharedChannelRequest request = CodeBlockOf(crc, payload);
 
     payload.resize(19);
     auto* const all = reinterpret_cast<uint8_t*>(payload.data());
@@ -118,14 +116,16 @@ TEST(EncodeSharedChannelTest, ACodeBlocksCrcFollowsItsBits) {
       const bool one = (value >> (bits - 1 - i) & 1) != 0;
       all[bit / 8] = static_cast<uint8_t>(one ? all[bit / 8] | mask : all[bit / 8] & ~mask);
     }
-    const Request whole = CodeBlockOf(v1::CODE_BLOCK_CRC_UNSPECIFIED, payload);
+    const v1::EncodeSharedChannelRequest whole =
+        CodeBlockOf(v1::CODE_BLOCK_CRC_UNSPECIFIED, payload);
     EXPECT_EQ(AnswerTo(request).payload(), AnswerTo(whole).payload());
   }
 }
 
 TEST(EncodeSharedChannelTest, WhatFillsUpAPayloadsLastByteIsNotLookedAt) {
-  const Request request = CodeBlockOf(v1::CODE_BLOCK_CRC_16, std::string(17, '\0'));
-  Request other = request;
+  const v1::EncodeSharedChannelRequest request =
+      CodeBlockOf(v1::CODE_BLOCK_CRC_16, std::string(17, '\0'));
+  v1::EncodeSharedChannelRequest other = request;
   other.mutable_payload()->back() = 0x1f;  // 131 bits
   EXPECT_EQ(AnswerTo(request).payload(), AnswerTo(other).payload());
   other.mutable_payload()->back() = 0x20;
@@ -134,10 +134,11 @@ TEST(EncodeSharedChannelTest, WhatFillsUpAPayloadsLastByteIsNotLookedAt) {
 
 TEST(EncodeSharedChannelTest, ScramblingAddsTheGoldSequence) {
   Random random(2);
-  const Request plain = CodeBlockOf(v1::CODE_BLOCK_CRC_24A, RandomBytes(16, random));
+  const v1::EncodeSharedChannelRequest plain =
+      CodeBlockOf(v1::CODE_BLOCK_CRC_24A, RandomBytes(16, random));
   const std::vector<uint8_t> bits = BitsOf(AnswerTo(plain).payload(), 502);
   for (const uint32_t c_init : {0U, 1U, 0x12345U, 0x7fffffffU}) {
-    Request request = plain;
+    v1::EncodeSharedChannelRequest request = plain;
     request.mutable_groups(0)->mutable_block()->set_c_init(c_init);
     const std::string answer = AnswerTo(request).payload();
     std::vector<uint8_t> expected = nr::reference::GoldSequence(c_init, 502);
@@ -148,8 +149,8 @@ TEST(EncodeSharedChannelTest, ScramblingAddsTheGoldSequence) {
 }
 
 // A transport block of one or two code blocks, modulated.
-Request SymbolsOf(uint32_t qm, Random& random) {
-  Request request;
+v1::EncodeSharedChannelRequest SymbolsOf(uint32_t qm, Random& random) {
+  v1::EncodeSharedChannelRequest request;
   v1::EncodeSharedChannelGroup& group = *request.add_groups();
   group.set_count(2);
   group.mutable_block()->set_qm(qm);
@@ -166,7 +167,7 @@ Request SymbolsOf(uint32_t qm, Random& random) {
 TEST(EncodeSharedChannelTest, SymbolsAreThoseOfTheBitsInEachFormat) {
   Random random(3);
   for (const int qm : {1, 2, 4, 6, 8, 10}) {
-    Request request = SymbolsOf(static_cast<uint32_t>(qm), random);
+    v1::EncodeSharedChannelRequest request = SymbolsOf(static_cast<uint32_t>(qm), random);
     v1::EncodeSharedChannelGroup& group = *request.mutable_groups(0);
     const int64_t g = group.block().transport_block().g();
     const std::string coded = AnswerTo(request).payload();
@@ -218,7 +219,7 @@ TEST(EncodeSharedChannelTest, SymbolsAreThoseOfTheBitsInEachFormat) {
 
 TEST(EncodeSharedChannelTest, SymbolsThatAnIntegerCannotHoldAreTheNearestThatItCan) {
   Random random(4);
-  Request request = SymbolsOf(10, random);
+  v1::EncodeSharedChannelRequest request = SymbolsOf(10, random);
   request.mutable_groups(0)->set_output(v1::SHARED_CHANNEL_OUTPUT_INT16);
   request.mutable_groups(0)->set_scale(1e9F);
   const std::string symbols = AnswerTo(request).payload();

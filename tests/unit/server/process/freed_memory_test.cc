@@ -8,11 +8,10 @@
 #include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 #include "server/metrics/process_sampler.h"
+#include "tests/support/constants.h"
 
 namespace baseband::server {
 namespace {
-
-constexpr int64_t kMib = 1 << 20;
 
 // A thread that receives messages: its first block stays, what comes after it is freed again.
 class Receiver {

@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/constants.h"
 
 namespace baseband::server {
 namespace {
@@ -13,9 +14,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr int64_t kMib = 1 << 20;
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 
 class MemoryWatchTest : public ::testing::Test {
  protected:

@@ -11,7 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr uint32_t kResourceExhausted = 8;
 constexpr uint32_t kInvalidArgument = 3;
 
 class RingJoinedTest : public RingSessionFixture {

@@ -10,7 +10,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr uint32_t kDeadlineExceeded = 4;
-constexpr uint32_t kResourceExhausted = 8;
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kLargePayload = 128 << 10;
 

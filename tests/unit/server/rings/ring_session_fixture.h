@@ -18,6 +18,8 @@
 
 namespace baseband::server {
 
+inline constexpr uint32_t kResourceExhausted = 8;  // of completions
+
 // Of the clock of deadlines.
 inline uint64_t NowNs() {
   timespec now{};

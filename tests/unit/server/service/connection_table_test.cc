@@ -11,12 +11,13 @@
 #include <memory>
 #include <string>
 
+#include "tests/support/constants.h"
+
 namespace baseband::server {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(21);
-constexpr absl::Duration kLook = absl::Seconds(3);
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
+constexpr absl::Duration kBetween = absl::Seconds(3);
 
 // A connection, its server's end with as much in it as goes.
 class Pair {
@@ -107,7 +108,7 @@ TEST(ConnectionTableTest, WhoReadsNothingIsResetOnceWhoReadsALittleOrHasNothingT
   dead.Fill();
   slow.Fill();
   absl::Time now = kStart;
-  for (; now < kStart + kPatience; now += kLook) {
+  for (; now < kStart + kPatience; now += kBetween) {
     EXPECT_EQ(table.ResetDead(now), 0) << now - kStart;
     EXPECT_TRUE(slow.Read());
   }
@@ -166,10 +167,10 @@ TEST(ConnectionTableTest, TheTimeCountsFromTheLastThatWasRead) {
   ASSERT_TRUE(table.Admit(pair.server(), kStart));
   pair.Fill();
   EXPECT_EQ(table.ResetDead(kStart), 0);
-  EXPECT_EQ(table.ResetDead(kStart + kPatience - kLook), 0);
+  EXPECT_EQ(table.ResetDead(kStart + kPatience - kBetween), 0);
   EXPECT_TRUE(pair.Read());
   EXPECT_EQ(table.ResetDead(kStart + kPatience), 0);
-  EXPECT_EQ(table.ResetDead(kStart + 2 * kPatience - kLook), 0);
+  EXPECT_EQ(table.ResetDead(kStart + 2 * kPatience - kBetween), 0);
   EXPECT_EQ(table.ResetDead(kStart + 2 * kPatience), 1);
 }
 

@@ -18,14 +18,14 @@ using grpc::reflection::v1::ServerReflectionResponse;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-grpc::ByteBuffer Bytes(const std::string& text) {
+grpc::ByteBuffer Wire(const std::string& text) {
   const grpc::Slice slice(text);
   return grpc::ByteBuffer(&slice, 1);
 }
 
 ServerReflectionResponse Ask(const ServerReflectionRequest& request) {
   const auto answer =
-      AnswerReflection({"one.Service", "another.Service"}, Bytes(request.SerializeAsString()));
+      AnswerReflection({"one.Service", "another.Service"}, Wire(request.SerializeAsString()));
   EXPECT_THAT(answer, IsOk());
   ServerReflectionResponse response;
   EXPECT_TRUE(response.ParseFromString(*answer));
@@ -83,13 +83,12 @@ TEST(ReflectionTest, WhatIsNotThereIsNotFound) {
 }
 
 TEST(ReflectionTest, WhatIsNoRequestEndsTheStream) {
-  EXPECT_THAT(AnswerReflection({}, Bytes("\x1a\x05"
-                                         "abc")),
+  EXPECT_THAT(AnswerReflection({}, Wire("\x1a\x05"
+                                        "abc")),
               IsInvalid("well-formed"));
   ServerReflectionRequest request;
   request.set_file_by_filename(std::string(5000, 'x'));
-  EXPECT_THAT(AnswerReflection({}, Bytes(request.SerializeAsString())),
-              IsInvalid("more than 4096"));
+  EXPECT_THAT(AnswerReflection({}, Wire(request.SerializeAsString())), IsInvalid("more than 4096"));
 }
 
 }  // namespace

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "server/service/stranger_watch.h"
+#include "tests/support/constants.h"
 
 namespace baseband::server {
 
-inline const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 inline constexpr absl::Duration kLook = StrangerWatch::kInterval;
 
 inline sockaddr_in Loopback(const char* address, int port) {

@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/base/steady_time.h"
+#include "tests/support/constants.h"
 #include "tests/support/raw_regions.h"
 #include "tests/support/status_matchers.h"
 
@@ -27,7 +28,6 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::RawRegions;
 
-constexpr int64_t kMib = 1 << 20;
 constexpr uint32_t kResourceExhausted = 8;
 constexpr uint32_t kUnavailable = 14;
 
