@@ -135,9 +135,9 @@ absl::Status CheckParameters(const Parameters& parameters, int num_symbols,
   if (num_symbols < kMinSymbols || num_symbols > kMaxSymbols) {
     return NotIn("frame_symbols", num_symbols, "[", kMinSymbols, kMaxSymbols, "]");
   }
-  if (!(parameters.scale > 0.0F && std::isfinite(parameters.scale))) {
+  if (!(parameters.scale >= kLeastScale && std::isfinite(parameters.scale))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("scale ", parameters.scale, " is not finite and above 0"));
+        absl::StrCat("scale ", parameters.scale, " is not finite and at least ", kLeastScale));
   }
   if (parameters.has_expected_snr && !(std::fabs(parameters.expected_snr_db) <= kMaxSnrDb)) {
     return NotIn("expected_snr_db", parameters.expected_snr_db, "[", -kMaxSnrDb, kMaxSnrDb, "]");

@@ -35,6 +35,8 @@ inline constexpr int kMaxCurvePoints =
 // |symbol| after scaling. Larger ones, NaN and infinity make a frame `bad_symbols`.
 inline constexpr float kMaxMagnitude = 1e15F;
 
+// Corrected symbols are divided by it in single precision.
+inline constexpr float kLeastScale = 1e-37F;
 // Magnitudes of known symbols, in the scale of the constellation, whose rms is 1.
 inline constexpr float kMinKnownMagnitude = 0.001F;
 inline constexpr float kMaxKnownMagnitude = 1000.0F;
@@ -72,7 +74,7 @@ enum class Reference : uint8_t { kFirst, kCentre, kLast };  // n = 0, (N - 1) / 
 
 struct Parameters {
   SampleFormat format = SampleFormat::kFloat32;
-  float scale = 1.0F;  // a sample's value is what was received times this; finite, > 0
+  float scale = 1.0F;  // a sample's value is what was received times this; kLeastScale ..
   Coarse coarse = Coarse::kPower;
   Fine fine = Fine::kRemodulate;
   Reference reference = Reference::kFirst;

@@ -215,6 +215,31 @@ TEST_F(CarrierTest, NumbersThatAreNoneAreRefusedByTheirPlace) {
   }
 }
 
+// A magnitude that rounding alone puts on this side of the limit or that is accepted or refused.
+TEST_F(CarrierTest, AMagnitudeAtTheLimitIsNoFaultOfTheServers) {
+  int refused = 0;
+  for (int k = 0; k < 200; ++k) {
+    CarrierRequest request;
+    v1::CarrierGroup& group = *request.message.add_groups();
+    group = Qpsk();
+    group.set_frame_symbols(16);
+    group.set_scale(1e15F);
+    const double angle = 0.0314 * k;
+    const float symbol[] = {static_cast<float>(std::cos(angle)),
+                            static_cast<float>(std::sin(angle))};
+    for (int n = 0; n < 16; ++n) {
+      request.message.mutable_payload()->append(reinterpret_cast<const char*>(symbol), 8);
+    }
+    v1::RecoverCarrierResponse response;
+    const grpc::Status status = Call(*stub_, request.message, &response);
+    if (status.ok()) continue;
+    ++refused;
+    ASSERT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr("payload: symbol 0 of frame 0 is ("));
+  }
+  EXPECT_GT(refused, 0);
+}
+
 TEST_F(CarrierTest, FramesOutOfRangeAreRefused) {
   v1::CarrierGroup group = Qpsk();
   group.set_frame_symbols(0);

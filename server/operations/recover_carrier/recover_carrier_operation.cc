@@ -199,23 +199,30 @@ void ResultToProto(const carrier::Result& result, double symbol_rate_hz,
   message->set_coarse_frequency(result.coarse_frequency);
 }
 
+// The first symbol, or sample, of a frame whose magnitude is not at most `most`; -1: none is.
+int FirstAbove(double most, const RecoverCarrierGroup& group, const uint8_t* received) {
+  for (int n = 0; n < group.received(); ++n) {
+    const carrier::Iq symbol = carrier::ReadSymbol(group.parameters, received, n);
+    if (!(std::hypot(double{symbol.i}, double{symbol.q}) <= most)) return n;
+  }
+  return -1;
+}
+
 // Names the first symbol, or sample, of a frame that is none. It begins at `offset` of the payload.
 absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, int64_t offset,
                        const Payload& payload) {
   const Payload whole = payload.is_contiguous() ? payload : payload.Copy();
   const uint8_t* const received = whole.data() + offset;
   const char* const noun = group.has_timing() ? "sample" : "symbol";
-  for (int n = 0; n < group.received(); ++n) {
-    const carrier::Iq symbol = carrier::ReadSymbol(group.parameters, received, n);
-    if (!(std::hypot(symbol.i, symbol.q) <= carrier::kMaxMagnitude)) {
-      return absl::InvalidArgumentError(absl::StrCat("payload: ", noun, " ", n, " of frame ", frame,
-                                                     " is (", symbol.i, ", ", symbol.q,
-                                                     ") times its scale: not finite, or of a "
-                                                     "magnitude above ",
-                                                     carrier::kMaxMagnitude));
-    }
-  }
-  return NotFoundAgain(absl::StrCat("a bad ", noun, " of frame ", frame), payload);
+  constexpr double kMost = carrier::kMaxMagnitude;
+  int n = FirstAbove(kMost, group, received);
+  // The devices compare squares in single precision: one at the limit may be above it to them.
+  if (n < 0) n = FirstAbove(kMost * (1.0 - 0x1p-22), group, received);
+  if (n < 0) return NotFoundAgain(absl::StrCat("a bad ", noun, " of frame ", frame), payload);
+  const carrier::Iq symbol = carrier::ReadSymbol(group.parameters, received, n);
+  return absl::InvalidArgumentError(
+      absl::StrCat("payload: ", noun, " ", n, " of frame ", frame, " is (", symbol.i, ", ",
+                   symbol.q, ") times its scale: not finite, or of a magnitude above ", kMost));
 }
 
 absl::Status BadFiltered(int64_t frame) {

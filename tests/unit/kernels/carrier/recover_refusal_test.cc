@@ -87,7 +87,7 @@ TEST_F(CarrierRefusalTest, Lengths) {
 }
 
 TEST_F(CarrierRefusalTest, Scales) {
-  for (const float scale : {0.0F, -1.0F, std::numeric_limits<float>::infinity(),
+  for (const float scale : {0.0F, -1.0F, 1e-40F, std::numeric_limits<float>::infinity(),
                             std::numeric_limits<float>::quiet_NaN()}) {
     parameters_.scale = scale;
     ExpectRefused("scale ");
