@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import pathlib
+import re
 import socket
 import subprocess
 import tempfile
@@ -57,6 +58,13 @@ class ArgumentsTest(unittest.TestCase):
         refused(ValueError, "max_iterations 101 is not in [1, 100]", "decode", LLRS, CODE, max_iterations=101)
         refused(ValueError, "n_filler 324 is not in [0, 323]", "decode", LLRS, CODE, n_filler=324)
         refused(TypeError, "code is str", "decode", LLRS, "wifi")
+        for scalars, text in (([1], "scalars [1] is list, not a dict"), ({"a": "1"}, "scalars['a'] '1' is str, not a number")):
+            with self.assertRaisesRegex(TypeError, re.escape(text)):
+                bo.Expression("x", scalars=scalars)
+        with self.assertRaisesRegex(TypeError, "arrays .* is list, not a dict"):
+            bo.Expression("x", arrays=[np.zeros(3)])
+        with self.assertRaisesRegex(TypeError, "is list, not a text"):
+            bo.Expression(["x"])
         refused(ValueError, "axes 5 is not in [1, 4]", "minimize", "x", [bo.Axis(0, 1, 2)] * 5)
         refused(ValueError, "y has shape (2, 4)", "minimize", bo.Sinusoids(np.zeros((2, 4)), 1.0), [bo.Axis(0, 1, 2)])
         known = {"known": np.ones(2, complex), "known_positions": [1]}
@@ -185,6 +193,9 @@ class ArgumentsTest(unittest.TestCase):
     def test_options_are_checked_when_a_client_is_made(self):
         for text, options in {
             "target is empty": {"target": ""},
+            "it takes no http://, but HOST:PORT": {"target": "http://127.0.0.1:50151"},
+            "'grpc://b:1': it takes no grpc://": {"target": "10.0.0.1:1,grpc://b:1"},
+            "port 99999 is not in [1, 65535]": {"target": "127.0.0.1:99999"},
             "connections 65 is not in [1, 64]": {"connections": 65},
             "max_attempts 0 is not in [1, 5]": {"max_attempts": 0},
             "initial_backoff must be > 0": {"initial_backoff": 0.0},

@@ -188,9 +188,10 @@ def _frequency(frequency: Frequency) -> Any:
 
 
 def _format(samples: Any, is_iq: bool) -> tuple[Array, str]:
-    """The samples, and the name of their format."""
-    array = checked("samples", samples, "complex64", "float32", "int16", "int8")
+    """The samples, and the name of their format. complex128 becomes complex64."""
+    array = checked("samples", samples, "complex64", "complex128", "float32", "int16", "int8")
     if array.dtype.kind == "c":
+        array = array.astype(np.complex64, copy=False)
         wanted, name = 1, "complex_float32"
     else:
         wanted, name = (2, "complex_") if is_iq else (1, "real_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
 from typing import Any, Mapping, Optional, Sequence, Union
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from . import _messages
 from ._arrays import Array, Bytes, as_bytes, checked
-from ._checks import check_each, check_range, check_whole
+from ._checks import check_each, check_number, check_range, check_type, check_whole
 from ._request import Answer, Request, Timing
 
 
@@ -36,6 +37,13 @@ class Expression:
     text: str
     scalars: Mapping[str, float] = dataclasses.field(default_factory=dict)
     arrays: Mapping[str, Array] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_type("text", self.text, str, "a text")
+        check_type("scalars", self.scalars, collections.abc.Mapping, "a dict of numbers by their names")
+        check_type("arrays", self.arrays, collections.abc.Mapping, "a dict of arrays by their names")
+        for name, value in self.scalars.items():
+            check_number(f"scalars[{name!r}]", value)
 
     def _field(self) -> tuple[str, Any, tuple[Bytes, ...]]:
         arrays = {name: _signal(name, array, "float64") for name, array in self.arrays.items()}
