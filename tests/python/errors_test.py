@@ -63,7 +63,7 @@ class ArgumentsTest(unittest.TestCase):
                 bo.Expression("x", scalars=scalars)
         with self.assertRaisesRegex(TypeError, "arrays .* is list, not a dict"):
             bo.Expression("x", arrays=[np.zeros(3)])
-        with self.assertRaisesRegex(TypeError, "is list, not a text"):
+        with self.assertRaisesRegex(TypeError, "is list, not a str"):
             bo.Expression(["x"])
         refused(ValueError, "axes 5 is not in [1, 4]", "minimize", "x", [bo.Axis(0, 1, 2)] * 5)
         refused(ValueError, "y has shape (2, 4)", "minimize", bo.Sinusoids(np.zeros((2, 4)), 1.0), [bo.Axis(0, 1, 2)])
@@ -243,6 +243,12 @@ class ArgumentsTest(unittest.TestCase):
                 symbols, "QPSK", samples_per_symbol=4, roll_off=0.2, taps=np.ones(3), taps_per_symbol=4.5
             ),
             "rate 0.5 is float, not a str": lambda: bo.WifiCode(0.5, 648),
+            "output 3 is int, not a str": lambda: bo.Channel(0, taps=np.ones(1), output=3),
+            "design None is NoneType, not a str": lambda: bo.Channel(0, pass_edge_hz=1e3, design=None),
+            "block 'x' is str, neither a TransportBlock": lambda: bo.encode_shared_channel_request(np.zeros(9, np.uint8), "x"),
+            "block 4 is int, neither a TransportBlock": lambda: bo.decode_shared_channel_request(np.zeros(9, np.int8), 4),
+            "separation 3 is int, not a list": lambda: bo.minimize_request("x", [bo.Axis(0, 1, 2)], separation=3),
+            "fixed_columns 3 is int, not a list": lambda: bo.Sinusoids(np.zeros(8), 1.0, fixed_columns=3),
             "g '100' is str, not a whole number": lambda: bo.TransportBlock(100, "100", 2),
             "max_iterations 8.5 is float, not a whole number": lambda: bo.decode_request(LLRS, CODE, max_iterations=8.5),
             "scale_factor '1': ": lambda: bo.decode_request(LLRS, CODE, scale_factor="1"),

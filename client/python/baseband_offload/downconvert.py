@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from . import _messages
 from ._arrays import Array, as_bytes, as_float32, check_last, checked
-from ._checks import check_each, check_whole
+from ._checks import check_each, check_type, check_whole
 from ._request import Answer, Request, Timing
 
 Frequency = Union[float, fractions.Fraction]
@@ -68,6 +68,8 @@ class Channel:
     def __post_init__(self) -> None:
         check_whole("down", self.down, 1, 4096)
         check_whole("up", self.up, 1, 4096)
+        for name in ("design", "output", "nco"):
+            check_type(name, getattr(self, name), str, "a str")
 
     def _message(self) -> Any:
         if (self.taps is None) == (self.pass_edge_hz == 0):

@@ -39,7 +39,7 @@ class Expression:
     arrays: Mapping[str, Array] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_type("text", self.text, str, "a text")
+        check_type("text", self.text, str, "a str")
         check_type("scalars", self.scalars, collections.abc.Mapping, "a dict of numbers by their names")
         check_type("arrays", self.arrays, collections.abc.Mapping, "a dict of arrays by their names")
         for name, value in self.scalars.items():
@@ -79,6 +79,9 @@ class Sinusoids:
     y: Array
     sampling_interval_s: float
     fixed_columns: Sequence[Array] = ()
+
+    def __post_init__(self) -> None:
+        check_type("fixed_columns", self.fixed_columns, collections.abc.Iterable, "a list of arrays")
 
     def _field(self) -> tuple[str, Any, tuple[Bytes, ...]]:
         y = _signal("y", self.y, "float64", "complex128")
@@ -218,6 +221,7 @@ def minimize_request(
     """A request of `Client.minimize`; its results are those of one response."""
     check_each("axes", axes, Axis)
     check_whole("axes", len(axes), 1, 4)
+    check_type("separation", separation, collections.abc.Iterable, "a list of whole numbers")
     if progress_interval:
         check_range("progress_interval", progress_interval, 0.01, 60)
     if isinstance(functional, str):
