@@ -31,7 +31,8 @@ _MOST_OF_FRACTION = 4096
 class Sweep:
     """Of ``fine="sweep"``: candidates within +-`range` of the best bin, `step` apart, cycles per symbol.
 
-    Zeros are the server's choice: 1 / (2 frame_symbols), and 5e-7.
+    Zeros are the server's choice, for frames of every length: 1 / (2 frame_symbols), and 5e-7 or what makes at
+    least 30 steps of the range, and no more than there may be.
     """
 
     range: float = 0.0
