@@ -42,6 +42,21 @@ TEST(TargetTest, AListOfAnythingElseIsRefusedWithWhatToWriteInstead) {
   }
 }
 
+TEST(TargetTest, UrlsOfTheWebAndPortsThatAreNoneAreRefused) {
+  for (const char* target : {"http://127.0.0.1:50151", "https://gpu1:50151", "grpc://gpu1:50151",
+                             "10.0.0.1:1,http://10.0.0.2:1"}) {
+    EXPECT_THAT(ParseTarget(target), IsInvalid("HOST:PORT, unix:PATH or dns:///NAME:PORT"))
+        << target;
+  }
+  for (const char* target : {"127.0.0.1:99999", "gpu1:0", "10.0.0.1:1,10.0.0.2:65536"}) {
+    EXPECT_THAT(ParseTarget(target), IsInvalid(" is not in [1, 65535]")) << target;
+  }
+  for (const char* target : {"dns:///gpu1:50151", "unix:///run/basebandd.sock", "unix:/a:99999",
+                             "[fd00::1]:50151", "gpu1"}) {
+    EXPECT_THAT(ParseTarget(target).status(), IsOk()) << target;
+  }
+}
+
 TEST(TargetTest, TheSameHostIsRecognised) {
   for (const char* target :
        {"127.0.0.1:50151", "unix:/run/basebandd.sock", "localhost:1", "127.0.0.2:1,127.0.0.3:1"}) {
