@@ -19,11 +19,7 @@
 namespace baseband::ctl {
 namespace {
 
-constexpr char kFooter[] =
-    "Exit codes: 0 done; 1 bad arguments or files; 2 cannot connect; 3 the server\n"
-    "refused it for now, or failed; 4 done, and the result is negative (not serving, blocks\n"
-    "that did not decode, frames without lock, a file that differs, a case that\n"
-    "failed, a load over its limits); 130 interrupted by ^C.\n"
+constexpr char kExamples[] =
     "\n"
     "Examples:\n"
     "  basebandctl info\n"
@@ -77,7 +73,7 @@ CommandLine::CommandLine(const std::string& version)
   app_.get_formatter()->label("Subcommands", "Commands");
   app_.set_version_flag("--version", "basebandctl " + version);
   AddManualFlag(&app_, /*section=*/1, version);
-  app_.footer(kFooter);
+  app_.footer(absl::StrCat(kExitCodes, kExamples));
   app_.require_subcommand(1);
   app_.fallthrough();
   AddConnectionFlags(&app_, &flags_);
@@ -100,10 +96,14 @@ CommandLine::CommandLine(const std::string& version)
 }
 
 std::string CommandLine::WhatIsWrong(const CLI::ParseError& error) const {
+  const bool has_command = !app_.get_subcommands().empty();
+  const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
+  // Its flags are unknown, too, and say nothing about it.
+  if (!has_command && !unknown.empty() && !absl::StartsWith(unknown[0], "-")) {
+    return UnknownCommand(app_, unknown[0]);
+  }
   if (std::string flag = UnknownFlag(app_); !flag.empty()) return flag;
-  if (app_.get_subcommands().empty()) {
-    const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
-    if (!unknown.empty()) return UnknownCommand(app_, unknown[0]);
+  if (!has_command) {
     if (error.get_name() == "RequiredError") return "a command is needed";
   }
   return error.what();
