@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/ctl/common/named_value.h"
 #include "common/numbers/numbers.h"
 
@@ -72,11 +73,13 @@ std::string ToText(const TimeRange& range) {
 }
 
 CLI::Validator OneOf(std::vector<std::string> words) {
+  // By which completions know them, see common/manual.
+  const std::string listed = absl::StrCat("{", absl::StrJoin(words, ","), "}");
   const auto check = [words = std::move(words)](std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end() ? std::string()
                                                                       : NotOneOf("", word, words);
   };
-  return CLI::Validator(check, "");
+  return CLI::Validator(check, listed);
 }
 
 namespace options_internal {
