@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "client/ctl/common/connection_flags.h"
 #include "client/ctl/common/flag_names.h"
 #include "client/ctl/common/help_formatter.h"
@@ -59,6 +60,19 @@ std::string UnknownCommand(const CLI::App& app, const std::string& word) {
                                    : absl::StrCat("did you mean ", absl::StrJoin(near, ", "), "?"));
 }
 
+// What CLI11 says of a flag without its value, or with several, in words of ours.
+std::string OfItsValue(absl::string_view what) {
+  constexpr absl::string_view kMissing = ": 1 required ";
+  constexpr absl::string_view kSeveral = ": At Most 1 required but received ";
+  if (const size_t at = what.find(kSeveral); at != what.npos) {
+    return absl::StrCat(what.substr(0, at), " takes one value, and has ",
+                        what.substr(at + kSeveral.size()));
+  }
+  const size_t at = what.find(kMissing);
+  if (at == what.npos || !absl::ConsumeSuffix(&what, " missing")) return std::string(what);
+  return absl::StrCat(what.substr(0, at), " needs a value, ", what.substr(at + kMissing.size()));
+}
+
 void PointToHelp(const std::string& message) {
   std::cerr << "basebandctl: " << message
             << "\nbasebandctl help and basebandctl help COMMAND tell more.\n";
@@ -106,7 +120,8 @@ std::string CommandLine::WhatIsWrong(const CLI::ParseError& error) const {
   if (!has_command) {
     if (error.get_name() == "RequiredError") return "a command is needed";
   }
-  return error.what();
+  if (has_command && !unknown.empty()) return absl::StrCat("unexpected argument ", unknown[0]);
+  return OfItsValue(error.what());
 }
 
 int CommandLine::Help() const {

@@ -146,6 +146,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"help", {"help", "dem"}, 1, "'dem' is no command; did you mean demo?"},
         Refused{"flag", {"--colour"}, 1, "unknown flag --colour\n"},
         Refused{"flag_of_all", {"--taget=unix:a", "info"}, 1, "did you mean --target?"},
+        Refused{"no_value", {"info", "--target"}, 1, "--target needs a value, ADDRESS\n"},
+        Refused{"two_values",
+                {"info", "--target=a:1", "--target=b:1"},
+                1,
+                "--target takes one value, and has 2\n"},
+        Refused{"too_many", {"recover", "a", "b"}, 1, "unexpected argument b\n"},
         // CLI11 would rather tell that FILE and --constellation are required.
         Refused{"flag_of_command",
                 {"recover", "--constelation=QPSK"},

@@ -174,6 +174,7 @@ class ArgumentsTest(unittest.TestCase):
             "columns 2 is not in [3, 128]": lambda: bo.CustomCode(np.zeros((2, 2), int), 8),
             "g 101 is not a multiple": lambda: bo.TransportBlock(100, 101, 2),
             "taps[1] -1e+39 is not a finite float32": lambda: bo.Channel(0, taps=np.array([1, -1e39]))._message(),
+            "gain 0 is 0, which stands for 1": lambda: bo.Channel(0, taps=np.ones(1), gain=0),
             "a channel needs either pass_edge_hz or taps": lambda: bo.Channel(0)._message(),
         }.items():
             with self.subTest(text), self.assertRaises(ValueError) as caught:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from . import _messages
 from ._arrays import Array, as_bytes, as_float32, check_last, checked
-from ._checks import check_each, check_type, check_whole
+from ._checks import check_each, check_number, check_type, check_whole
 from ._request import Answer, Request, Timing
 
 Frequency = Union[float, fractions.Fraction]
@@ -68,6 +68,9 @@ class Channel:
     def __post_init__(self) -> None:
         check_whole("down", self.down, 1, 4096)
         check_whole("up", self.up, 1, 4096)
+        check_number("gain", self.gain)
+        if np.float32(self.gain) == 0:
+            raise ValueError(f"gain {self.gain} is 0, which stands for 1 in the contract")
         for name in ("design", "output", "nco"):
             check_type(name, getattr(self, name), str, "a str")
 
