@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "client/ctl/carrier/carrier_flags.h"
 #include "client/ctl/carrier/carrier_plot.h"
 #include "client/ctl/carrier/carrier_report.h"

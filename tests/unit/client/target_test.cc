@@ -12,6 +12,7 @@ namespace baseband::client {
 namespace {
 
 using ::baseband::testing::IsInvalid;
+using ::baseband::testing::IsOk;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
