@@ -2,8 +2,10 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -75,12 +77,37 @@ bool AreAddresses(int family, const std::vector<std::string>& servers) {
   return true;
 }
 
+// gRPC would take any scheme for a name, and a port modulo 65536.
+absl::Status CheckAddress(absl::string_view address) {
+  const absl::string_view scheme = address.substr(0, address.find("://"));
+  if (scheme.size() < address.size() && scheme != "dns" && scheme != "unix") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("target '", address, "': it takes no ", scheme,
+                     "://, but HOST:PORT, unix:PATH or dns:///NAME:PORT"));
+  }
+  int64_t port = 0;
+  const size_t colon = address.rfind(':');
+  const absl::string_view digits =
+      colon == absl::string_view::npos ? "" : address.substr(colon + 1);
+  const bool has_port = !absl::StartsWith(address, "unix") && !absl::StartsWith(address, "vsock:");
+  if (has_port && !digits.empty() &&
+      std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
+      (!absl::SimpleAtoi(digits, &port) || port < 1 || port > 65535)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("target '", address, "': port ", digits, " is not in [1, 65535]"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Target> ParseTarget(const std::string& target) {
   if (target.empty()) return absl::InvalidArgumentError("target is empty");
   Target parsed;
   const std::vector<std::string> servers = absl::StrSplit(target, ',');
+  for (const std::string& server : servers) {
+    if (absl::Status status = CheckAddress(server); !status.ok()) return status;
+  }
   if (servers.size() == 1) {
     parsed.uri = target;
     parsed.balanced = absl::StartsWith(target, "dns:");

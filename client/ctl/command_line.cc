@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "client/ctl/common/connection_flags.h"
 #include "client/ctl/common/flag_names.h"
 #include "client/ctl/common/help_formatter.h"
@@ -19,11 +20,7 @@
 namespace baseband::ctl {
 namespace {
 
-constexpr char kFooter[] =
-    "Exit codes: 0 done; 1 bad arguments or files; 2 cannot connect; 3 the server\n"
-    "refused it for now, or failed; 4 done, and the result is negative (not serving, blocks\n"
-    "that did not decode, frames without lock, a file that differs, a case that\n"
-    "failed, a load over its limits); 130 interrupted by ^C.\n"
+constexpr char kExamples[] =
     "\n"
     "Examples:\n"
     "  basebandctl info\n"
@@ -63,6 +60,19 @@ std::string UnknownCommand(const CLI::App& app, const std::string& word) {
                                    : absl::StrCat("did you mean ", absl::StrJoin(near, ", "), "?"));
 }
 
+// What CLI11 says of a flag without its value, or with several, in words of ours.
+std::string OfItsValue(absl::string_view what) {
+  constexpr absl::string_view kMissing = ": 1 required ";
+  constexpr absl::string_view kSeveral = ": At Most 1 required but received ";
+  if (const size_t at = what.find(kSeveral); at != what.npos) {
+    return absl::StrCat(what.substr(0, at), " takes one value, and has ",
+                        what.substr(at + kSeveral.size()));
+  }
+  const size_t at = what.find(kMissing);
+  if (at == what.npos || !absl::ConsumeSuffix(&what, " missing")) return std::string(what);
+  return absl::StrCat(what.substr(0, at), " needs a value, ", what.substr(at + kMissing.size()));
+}
+
 void PointToHelp(const std::string& message) {
   std::cerr << "basebandctl: " << message
             << "\nbasebandctl help and basebandctl help COMMAND tell more.\n";
@@ -77,7 +87,7 @@ CommandLine::CommandLine(const std::string& version)
   app_.get_formatter()->label("Subcommands", "Commands");
   app_.set_version_flag("--version", "basebandctl " + version);
   AddManualFlag(&app_, /*section=*/1, version);
-  app_.footer(kFooter);
+  app_.footer(absl::StrCat(kExitCodes, kExamples));
   app_.require_subcommand(1);
   app_.fallthrough();
   AddConnectionFlags(&app_, &flags_);
@@ -100,13 +110,18 @@ CommandLine::CommandLine(const std::string& version)
 }
 
 std::string CommandLine::WhatIsWrong(const CLI::ParseError& error) const {
+  const bool has_command = !app_.get_subcommands().empty();
+  const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
+  // Its flags are unknown, too, and say nothing about it.
+  if (!has_command && !unknown.empty() && !absl::StartsWith(unknown[0], "-")) {
+    return UnknownCommand(app_, unknown[0]);
+  }
   if (std::string flag = UnknownFlag(app_); !flag.empty()) return flag;
-  if (app_.get_subcommands().empty()) {
-    const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
-    if (!unknown.empty()) return UnknownCommand(app_, unknown[0]);
+  if (!has_command) {
     if (error.get_name() == "RequiredError") return "a command is needed";
   }
-  return error.what();
+  if (has_command && !unknown.empty()) return absl::StrCat("unexpected argument ", unknown[0]);
+  return OfItsValue(error.what());
 }
 
 int CommandLine::Help() const {

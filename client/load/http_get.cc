@@ -67,6 +67,13 @@ absl::StatusOr<HttpAnswer> HttpGet(const std::string& url, absl::Duration timeou
   }
   const CURLcode code = curl_easy_perform(get.get());
   if (code != CURLE_OK) {
+    // curl takes the frames of HTTP/2, by which a gRPC server begins, for HTTP/0.9.
+    if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY) {
+      return absl::UnavailableError(absl::StrCat(
+          url,
+          " gave no answer of the web: what is there speaks another protocol, as gRPC at a server's"
+          " --listen; its metrics are at its --metrics-listen, port 9151 as a rule"));
+    }
     const bool connected = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST;
     return absl::UnavailableError(
         connected ? absl::StrCat(url, " gave no answer: ", curl_easy_strerror(code))

@@ -20,8 +20,9 @@ struct HttpAnswer {
 
 // GET of "http://HOST:PORT/PATH"; /metrics if there is no path. With `password`, if it is not
 // empty, by HTTP's basic authentication. No TLS, no redirects, no proxy. InvalidArgument for
-// another form of address; Unavailable if the whole answer is not there within `timeout`, or if it
-// has more than 64 MiB. Thread-safe.
+// another form of address; Unavailable if the whole answer is not there within `timeout`, if it
+// has more than 64 MiB, or if what answers does not speak HTTP/1, which it says: a gRPC port.
+// Thread-safe.
 absl::StatusOr<HttpAnswer> HttpGet(const std::string& url, absl::Duration timeout,
                                    const std::string& password = "");
 

@@ -41,13 +41,26 @@ size_t Window::intervals() const {
   return static_cast<size_t>((end_ns - begin_ns + interval_ns - 1) / interval_ns);
 }
 
+void Recorder::CountDue(int64_t due_ns) {
+  if (!window_.Contains(due_ns)) return;
+  ++due_;
+  ++totals_.series[static_cast<size_t>((due_ns - window_.begin_ns) / window_.interval_ns)].due;
+}
+
+void Recorder::OnClosedSend(int64_t due_ns) {
+  absl::MutexLock lock(&mutex_);
+  CountDue(due_ns);
+  ++in_flight_;
+}
+
 void Recorder::OnSend(int64_t due_ns, int64_t sent_ns, bool waited) {
   absl::MutexLock lock(&mutex_);
+  CountDue(due_ns);
+  ++in_flight_;
   // Until the sender has made up for the wait. One that never does is always busy, which is told.
   const bool held = waited || due_ns < held_until_ns_;
   if (held) held_until_ns_ = sent_ns;
   if (!window_.Contains(due_ns)) return;
-  ++due_;
   if (held) {
     ++totals_.cap_hits;
   } else {
@@ -61,11 +74,13 @@ void Recorder::OnEnd(const Ended& ended) {
   const bool answered = HasLatency(ended.outcome) && ended.outcome != Outcome::kExpired;
   const int64_t latency = ended.end_ns - ended.due_ns;
   absl::MutexLock lock(&mutex_);
-  if (ended.outcome == Outcome::kSkipped) held_until_ns_ = ended.end_ns;
+  if (ended.outcome == Outcome::kSkipped) {
+    held_until_ns_ = ended.end_ns;
+    CountDue(ended.due_ns);
+  } else {
+    --in_flight_;
+  }
   if (window_.Contains(ended.due_ns)) {
-    const auto place = static_cast<size_t>((ended.due_ns - window_.begin_ns) / window_.interval_ns);
-    ++totals_.series[place].due;
-    due_ += ended.outcome == Outcome::kSkipped ? 1 : 0;
     Tally& tally = totals_.tallies[ended.workload];
     ++tally.outcomes[ended.outcome];
     tally.by_shared_memory += ended.by_shared_memory ? 1 : 0;
@@ -124,6 +139,18 @@ void Recorder::Reject(const Ended& ended) {
 int64_t Recorder::due() const {
   absl::MutexLock lock(&mutex_);
   return due_;
+}
+
+int64_t Recorder::DueWithin(size_t intervals) const {
+  absl::MutexLock lock(&mutex_);
+  int64_t due = 0;
+  for (size_t i = 0; i < intervals; ++i) due += totals_.series[i].due;
+  return due;
+}
+
+int64_t Recorder::in_flight() const {
+  absl::MutexLock lock(&mutex_);
+  return in_flight_;
 }
 
 Outcomes Recorder::outcomes() const {

@@ -53,21 +53,31 @@ class Recorder {
   // was found to be wrong.
   void Reject(const Ended& ended);
 
-  // Calls due in the measurement that OnSend() or OnEnd() knows of, those in flight, too; of open
-  // loops.
+  // A call of a closed loop, which is due when it is sent.
+  void OnClosedSend(int64_t due_ns);
+
+  // Calls due in the measurement that have been sent, or skipped.
   int64_t due() const;
+  // Those of its first `intervals`.
+  int64_t DueWithin(size_t intervals) const;
+  // Calls, whenever they were due, that have been sent and not ended.
+  int64_t in_flight() const;
   // What became of calls due in the measurement that have ended so far.
   Outcomes outcomes() const;
-  // One interval as it is now; cheap enough to be asked for while the load runs.
+  // One interval as it is now, with the calls due in it that have been sent or skipped; cheap
+  // enough to be asked for while the load runs.
   Interval At(size_t interval) const;
   // All that was counted; afterwards nothing more is.
   Totals Take();
 
  private:
+  void CountDue(int64_t due_ns) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const Window window_;
   mutable absl::Mutex mutex_;
   Totals totals_ ABSL_GUARDED_BY(mutex_);
   int64_t due_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   // When the last call that had no room, or came too late for it, was sent or skipped.
   int64_t held_until_ns_ ABSL_GUARDED_BY(mutex_) = INT64_MIN;
 };

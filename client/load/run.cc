@@ -132,6 +132,7 @@ bool Watch(const WorkerList& workers, absl::Time begin, absl::Time end, const Lo
            const OnLoadProgress& progress) {
   const absl::Duration step = std::max(result.interval, absl::Seconds(1));
   size_t told = 0;
+  int64_t told_due = 0;
   for (absl::Time now = SteadyNow(); now < end; now = SteadyNow()) {
     absl::SleepFor(std::min(step, end - now));
     LoadProgress report;
@@ -140,8 +141,16 @@ bool Watch(const WorkerList& workers, absl::Time begin, absl::Time end, const Lo
         report.elapsed / result.interval, 0, static_cast<int64_t>(result.totals.series.size())));
     report.covered = static_cast<int64_t>(over - told) * result.interval;
     report.last = MergedIntervals(workers, told, over);
-    for (const auto& worker : workers) report.so_far.Merge(worker->recorder().outcomes());
+    // After the outcomes: each of them is of a call that is counted here.
+    int64_t due = 0;
+    for (const auto& worker : workers) {
+      report.so_far.Merge(worker->recorder().outcomes());
+      due += worker->recorder().DueWithin(over);
+      report.in_flight += worker->recorder().in_flight();
+    }
+    report.last.due = due - told_due;
     told = over;
+    told_due = due;
     if (progress != nullptr && !progress(report)) return false;
   }
   return true;

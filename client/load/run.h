@@ -93,8 +93,12 @@ struct LoadResult {
 struct LoadProgress {
   absl::Duration elapsed;  // of the measurement; negative in the warm-up
   absl::Duration covered;  // by `last`; zero in the warm-up
-  Interval last;           // what ended since the last report
-  Outcomes so_far;         // of calls due in the measurement, those that have ended
+  // What ended since the last report. Its `due` are the calls that have become due since, and those
+  // due before that had still to be sent: all reports together have no fewer of them than outcomes
+  // of calls due in the measurement.
+  Interval last;
+  int64_t in_flight = 0;  // calls that have been sent and not ended
+  Outcomes so_far;        // of calls due in the measurement, those that have ended
 };
 
 // Called about once a second on the calling thread; false ends the load early.

@@ -85,7 +85,7 @@ class Iterations {
 
 // Calls that ended in one interval of the measurement.
 struct Interval {
-  int64_t due = 0;  // intended in it, whenever they ended
+  int64_t due = 0;  // intended in it, whenever they end
   Outcomes outcomes;
   double info_bits = 0;  // of blocks that decoded, in good calls
   Blocks blocks;

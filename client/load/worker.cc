@@ -227,6 +227,7 @@ void Worker::Send(size_t index, int64_t due_ns) {
   call->payload = placed_.has_value() ? placed_->At(index, turn) : call->request->payload;
   call->due_ns = due_ns;
   call->sent_ns = NowNs();
+  if (spec_.pace.kind == Pace::Kind::kClosed) recorder_.OnClosedSend(due_ns);
   const int64_t deadline_ns = Deadline(workload, due_ns);
   ring_ != nullptr ? SendOnRing(std::move(call), deadline_ns)
   : spec_.stream   ? SendOnStream(std::move(call), deadline_ns)

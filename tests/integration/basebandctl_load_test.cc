@@ -6,6 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "client/load/totals.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -91,12 +93,12 @@ TEST_F(BasebandctlLoadTest, SlotsOfTransportBlocksGoThroughStreamsAndEveryAnswer
   EXPECT_EQ(report["shared_memory"], false);
 }
 
-// Half of the mix cannot be done in time: the budget says so, and a remark.
+// A sixth of the mix cannot be done in time: the budget says so, and a remark.
 TEST_F(BasebandctlLoadTest, CallsThatAreAlwaysTooLateAreToldByTheBudgetAndARemark) {
   WriteAll(Path("late.json"), R"({"cells": 1, "slot": "20ms", "mix": [
       {"operation": "decode", "name": "hopeless", "nr_bg": 1, "zc": 384, "blocks": 64,
        "deadline": "1us", "variants": 1},
-      {"operation": "encode", "name": "easy", "nr_bg": 2, "zc": 32, "blocks": 1}]})");
+      {"operation": "encode", "name": "easy", "nr_bg": 2, "zc": 32, "blocks": 1, "weight": 5}]})");
   const Outcome outcome = Load({"--scenario=" + Path("late.json"), "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
   const nlohmann::json report = Report(outcome);
@@ -305,6 +307,32 @@ TEST_F(BasebandctlLoadTest, BlocksThatFailedMakeTheBlockErrorRateAndAreNoGoodput
   EXPECT_THAT(Load({"encode", "--in-flight=2"}).output, Not(HasSubstr("BLER")));
 }
 
+// Calls that take longer than a line of progress: each of them was due before it ended.
+TEST_F(BasebandctlLoadTest, ProgressHasNoMoreOutcomesThanCallsThatWereDue) {
+  for (const char* pace : {"--rate=40", "--in-flight=8"}) {
+    const Outcome outcome =
+        RunAt(server_->target(), {"load", "decode", "--nr-bg=1", "--zc=384", "--blocks=24", pace,
+                                  "--warmup=0s", "--duration=4s", "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    int64_t due = 0;
+    int64_t ended = 0;
+    int64_t in_flight = 0;
+    int lines = 0;
+    for (const absl::string_view line : absl::StrSplit(outcome.output, '\n')) {
+      if (!absl::StartsWith(line, "{\"elapsed_s\"")) continue;
+      const auto progress = nlohmann::json::parse(line.begin(), line.end());
+      due += progress["due"].get<int64_t>();
+      for (const char* name : load::kOutcomeNames) ended += progress[name].get<int64_t>();
+      in_flight = progress["in_flight"];
+      EXPECT_GE(due, ended) << outcome.output;
+      ++lines;
+    }
+    EXPECT_GE(lines, 3) << outcome.output;
+    // What is told of the two is not of one instant: calls end between.
+    EXPECT_LE(due - ended, in_flight + 40) << outcome.output;
+  }
+}
+
 TEST_F(BasebandctlLoadTest, LimitsDecideTheExitCode) {
   const Outcome within =
       Load({"encode", "--rate=50", "--fail-above=p99=30s", "--fail-above=wrong=0"});
@@ -372,7 +400,8 @@ TEST_F(BasebandctlLoadTest, WhatIsWrongIsSaidBeforeAnythingIsSent) {
   };
   refusal({}, "load needs an OPERATION or a --scenario, and not both");
   refusal({"sing"}, "operation 'sing' is not one of encode, decode");
-  refusal({"encode", "--rate=5", "--cells=2"}, "cells and a rate do not go together");
+  refusal({"encode", "--rate=5", "--cells=2"},
+          "cells (--cells) and a rate (--rate) do not go together");
   refusal({"encode", "--rate=0"}, "--rate 0 is not in (0, 10M]");
   refusal({"encode", "--slot=soon"}, "'soon' is not a duration, such as 500us");
   refusal({"encode", "--fail-above=speed=1"}, "--fail-above 'speed=1': 'speed' is not");
@@ -384,7 +413,8 @@ TEST_F(BasebandctlLoadTest, WhatIsWrongIsSaidBeforeAnythingIsSent) {
   refusal({"--scenario=" + Path("nowhere.json")}, "nowhere.json");
   refusal({"encode", "--find-cells", "--find-knee"}, "--find-cells does not go with --find-knee");
   refusal({"encode", "--find-cells", "--html=cells.html"}, "--find-cells does not go with");
-  refusal({"encode", "--find-cells", "--rate=5"}, "cells and a rate do not go together");
+  refusal({"encode", "--find-cells", "--rate=5"},
+          "cells (--cells) and a rate (--rate) do not go together");
   refusal({"encode", "--find-cells", "--deadline=2ms"},
           "a deadline does not go with --find-cells, which has those of --cell-deadlines");
   refusal({"encode", "--find-cells", "--cells=4097"}, "--cells 4097 is not in [1, 4096]");

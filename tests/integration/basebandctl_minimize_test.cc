@@ -56,6 +56,16 @@ TEST_F(BasebandctlMinimizeTest, AMapComesWithTheSameAnswerAndEachPointOnce) {
   EXPECT_NEAR(least, 0.000246512579, 1e-9);
 }
 
+TEST_F(BasebandctlMinimizeTest, APointWithoutAValueIsANegativeResultWhereItIsToEndTheSearch) {
+  const std::vector<std::string> search = {"minimize", "sqrt(x)", "--axis=x=-1:0.5:1"};
+  EXPECT_EQ(Run(search).exit_code, 0);
+  std::vector<std::string> failing = search;
+  failing.push_back("--fail-on-nan");
+  const Outcome outcome = Run(failing);
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("a point has no value, which ends the search: "));
+}
+
 TEST_F(BasebandctlMinimizeTest, RefinedIsSaidOfAMinimumAlone) {
   const std::vector<std::string> quartic = {"minimize", "x^4-3*x^3+2", "--axis=x=-1:0.07:3.97"};
   const auto refined = [&](std::vector<std::string> more) {

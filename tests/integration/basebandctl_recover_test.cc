@@ -168,7 +168,8 @@ TEST_F(BasebandctlRecoverTest, ManyFramesGoAsManyRequestsAndComeBackInOrder) {
   EXPECT_EQ(one["frames"], many["frames"]);
   const std::string csv = ReadAll(Path("a.csv"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 301);
-  EXPECT_THAT(csv, AllOf(StartsWith("frame,lock,frequency,"), HasSubstr("\n299,locked,")));
+  EXPECT_THAT(csv, AllOf(StartsWith("frame,lock,frequency_cycles_per_symbol,"),
+                         HasSubstr("\n299,locked,")));
 }
 
 TEST_F(BasebandctlRecoverTest, WithoutLockTheReasonIsToldAndTheExitCodeIsFour) {
@@ -268,6 +269,25 @@ TEST_F(BasebandctlRecoverTest, EveryFineMethodIsOffered) {
   }
 }
 
+TEST_F(BasebandctlRecoverTest, ASweepNeedsNoFlagsForTheLongestFrames) {
+  MakeSignal("long.cf32", {kQpsk, "--snr=12", "--frame-symbols=1Mi", "--frequency=0.0213"});
+  const nlohmann::json json = Recover("long.cf32", {kQpsk, "--fine=sweep"});
+  EXPECT_NEAR(json["frames"][0]["frequency"], 0.0213, 0.25 / (1 << 20));
+}
+
+// 0 Hz would be a frequency.
+TEST_F(BasebandctlRecoverTest, WhatIsNotKnownIsNull) {
+  MakeSignal("in.cf32", {kQpsk, "--snr=12", "--frame-symbols=2000"});
+  const nlohmann::json json = Recover("in.cf32", {kQpsk, "--csv=" + Path("in.csv")});
+  EXPECT_TRUE(json["symbol_rate_hz"].is_null());
+  EXPECT_TRUE(json["frames"][0]["frequency_hz"].is_null());
+  EXPECT_TRUE(json["frames"][0]["frequency_stddev_hz"].is_null());
+  EXPECT_TRUE(json["frames"][0]["peak_ratio"].is_number());
+  EXPECT_EQ(Recover("in.cf32", {kQpsk, "--symbol-rate=2M"})["symbol_rate_hz"], 2e6);
+  MakeSignal("zero.cf32", {kQpsk, "--snr=12", "--frame-symbols=2000", "--frequency=0"});
+  EXPECT_TRUE(Recover("zero.cf32", {kQpsk, "--coarse=none"})["frames"][0]["peak_ratio"].is_null());
+}
+
 TEST_F(BasebandctlRecoverTest, SamplesBecomeSymbolsWithTheirTiming) {
   const std::vector<std::string> pulses = {kQpsk, "--samples-per-symbol=5/2", "--roll-off=0.25"};
   std::vector<std::string> made = pulses;
@@ -291,7 +311,8 @@ TEST_F(BasebandctlRecoverTest, SamplesBecomeSymbolsWithTheirTiming) {
   }
   EXPECT_EQ(ReadAll(Path("out.cf32")).size(), 2 * 8000 * 8);
   EXPECT_THAT(ReadAll(Path("t.csv")),
-              AllOf(HasSubstr(",coarse_frequency,timing_lock,offset,"), HasSubstr(",locked,0.6")));
+              AllOf(HasSubstr(",coarse_frequency_cycles_per_symbol,timing_lock,offset_symbols,"),
+                    HasSubstr(",locked,0.6")));
   EXPECT_EQ(XmlError(ReadAll(Path("t.svg"))), "");
   flags.insert(flags.begin(), {"recover", Path("in.sigmf-meta")});
   EXPECT_THAT(Run(flags).output, AllOf(HasSubstr("offset"), HasSubstr("clock ppm"),
@@ -362,7 +383,12 @@ TEST_F(BasebandctlRecoverTest, WhatSamplesNeedIsAskedFor) {
   EXPECT_THAT(Refused({"recover", in, kQpsk, "--samples-per-symbol=2", "--roll-off=0.2",
                        "--frame-samples=20", "--drop"},
                       1),
-              HasSubstr("frame_samples (--frame-samples) 20 is not in ["));
+              HasSubstr("--frame-samples 20 is not in [33, 16794010]"));
+  // With clock errors it takes one more.
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--samples-per-symbol=2", "--roll-off=0.2",
+                       "--frame-samples=33", "--drop"},
+                      1),
+              HasSubstr("frame_samples (--frame-samples) 33 is not in [34, "));
 }
 
 TEST_F(BasebandctlRecoverTest, WhatIsWrittenIsWhatItsNameSays) {
@@ -408,7 +434,11 @@ TEST_F(BasebandctlRecoverTest, RefusalsSayWhatWouldDo) {
   EXPECT_THAT(Refused({"recover", in, kQpsk, "--fine=sweep", "--range=1e-6", "--step=1e-5"}, 1),
               HasSubstr("step"));
   EXPECT_THAT(Refused({"recover", in, kQpsk, "--frame-symbols=10"}, 1),
-              HasSubstr("frame_symbols (--frame-symbols) 10"));
+              HasSubstr("--frame-symbols 10 is not in [16, 1Mi]"));
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--fine=pll", "--bandwidth=0.5"}, 1),
+              HasSubstr("--bandwidth 0.5 is not in (0, 0.5)"));
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--symbol-rate=2e15"}, 1),
+              HasSubstr("--symbol-rate 2e15 is not in (0, "));
   EXPECT_THAT(Refused({"carrier-signal", "-o", in, "--constellation=512PSK"}, 1),
               HasSubstr("the server knows no constellation '512PSK'"));
 }

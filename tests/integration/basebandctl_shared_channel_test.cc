@@ -136,7 +136,7 @@ TEST_F(SharedChannelCommandsTest, AFlagThatWouldHaveNoEffectIsRefused) {
       {{"bler", "--mcs=3:1"}, "'3:1' is not BEGIN:STEP:END"},
       {{"bler", "--mcs=x"}, "'x' is not a whole number in [0, 28]"},
       {{"bler", "--snr=loud"}, "--snr: 'loud' is not a number of dB"},
-      {{"bler", "--input=int4"}, "int4 not in {int8,int16,float16,float32,"},
+      {{"bler", "--input=int4"}, "'int4' is not one of int8, int16, float16, float32, "},
       {{"bler", "--input=llr-int8", "--log-sum"}, "--log-sum says how symbols are demapped"},
       {{"demo", Path("in"), "--nr", "--input=llr-int4", "--llr-scale=4"},
        "--llr-scale says how symbols are demapped"}};
@@ -164,6 +164,23 @@ TEST_F(SharedChannelCommandsTest, ABlockErrorRateDoesNotDependOnTiming) {
   EXPECT_GE(tables[0].size(), 2u * 4 * 4 + 2);
   EXPECT_THAT(ReadAll(Path("plot.svg")), AllOf(StartsWith("<svg"), HasSubstr("block error rate"),
                                                HasSubstr("MCS 10, 3 transmissions")));
+}
+
+TEST_F(SharedChannelCommandsTest, PointsThatTheFloorLeavesOutAreTold) {
+  const std::vector<std::string> bler = {"bler",          "--mcs=4",     "--prbs=2",
+                                         "--snr=10:1:13", "--blocks=20", "--floor=0.5"};
+  const Outcome text = Run(bler);
+  EXPECT_EQ(text.exit_code, 0) << text.output;
+  EXPECT_THAT(text.output, HasSubstr("\n  left out by --floor=0.5: 3 points, 11 to 13 dB\n"));
+  std::vector<std::string> json = bler;
+  json.push_back("--json");
+  EXPECT_EQ(nlohmann::json::parse(Run(json).output)["curves"][0]["left_out_db"],
+            nlohmann::json({11, 12, 13}));
+  const Outcome all = Run({"bler", "--mcs=4", "--prbs=2", "--snr=10", "--blocks=20"});
+  EXPECT_THAT(all.output, Not(HasSubstr("left out")));
+  const Outcome ber = Run({"ber", "--nr-bg=2", "--zc=8", "--ebn0=9,10", "--frames=20"});
+  EXPECT_EQ(ber.exit_code, 0) << ber.output;
+  EXPECT_THAT(ber.output, HasSubstr("\n  left out by --floor=0: 1 point, 10 dB\n"));
 }
 
 // More transmissions never leave more blocks wrong, more SNR never makes a curve rise by much.

@@ -140,6 +140,64 @@ TEST_F(BasebandctlTest, EncodeThenDecodeIsTheIdentity) {
   EXPECT_THAT(outcome.output, HasSubstr("block 1: 1 iteration, ok"));
 }
 
+// As a new user has them from numpy.
+TEST_F(BasebandctlTest, WhereNoBlockDecodesTheLlrsAreLookedAt) {
+  std::string floats;
+  for (int i = 0; i < 4 * 2304; ++i) {
+    const float llr = (i % 7 < 3 ? -1.0F : 1.0F) * (1.5F + 0.01F * static_cast<float>(i % 97));
+    floats.append(reinterpret_cast<const char*>(&llr), sizeof(llr));
+  }
+  WriteAll(Path("llr.f32"), floats);
+  Outcome outcome = Run({"decode", Path("llr.f32"), "--wimax=1/2", "-o", Path("out")});
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("decoded: its bytes look like float32 numbers"));
+
+  // Blocks of another code, of which they are the whole number that this one takes.
+  ASSERT_EQ(Run({"demo", "--wimax=1/2"}).exit_code, 0);
+  WriteAll(Path("info"), std::string(3 * 144, 'i'));
+  ASSERT_EQ(Run({"encode", Path("info"), "--wimax=1/2", "-o", Path("words")}).exit_code, 0);
+  std::string llr;
+  for (const char byte : ReadAll(Path("words"))) {
+    for (int bit = 7; bit >= 0; --bit) llr.push_back((byte >> bit & 1) != 0 ? -40 : 40);
+  }
+  WriteAll(Path("llr"), llr);
+  outcome = Run({"decode", Path("llr"), "--wimax=2/3A", "-o", Path("out")});
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("is it the sender's code (rows, zc, n, filler)"));
+  outcome = Run({"decode", Path("llr"), "--wimax=1/2", "-o", Path("out")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, Not(HasSubstr("no block of")));
+}
+
+TEST_F(BasebandctlTest, AnEmptyFileIsCalledEmpty) {
+  for (const char* name : {"none", "none.f64", "none.f32", "none.cf32", "none.wav", "none.txt",
+                           "none.json", "none.csv"}) {
+    WriteAll(Path(name), "");
+  }
+  const std::vector<std::vector<std::string>> commands = {
+      {"decode", Path("none"), "--wimax=1/2", "-o", Path("out")},
+      {"encode", Path("none"), "--wimax=1/2", "-o", Path("out")},
+      {"encode", Path("none"), "--wimax=1/2", "-o", Path("out"), "--pad"},
+      {"demo", Path("none")},
+      {"recover", Path("none.cf32"), "--constellation=QPSK"},
+      {"recover", Path("none.wav"), "--constellation=QPSK"},
+      {"downconvert", Path("none.cf32"), "--rate=1M", "--channel=0:8", "-o", Path("out.cf32")},
+      {"downconvert", Path("none.cf32"), "--rate=1M", "--channels=" + Path("none.json"), "-o",
+       Path("out.cf32")},
+      {"minimize", "--builtin=sinusoids", "--signal=" + Path("none.f64"), "--interval=1us",
+       "--axis=f=1:1:9"},
+      {"minimize", "--builtin=sinusoids", "--signal=" + Path("none.txt"), "--interval=1us",
+       "--axis=f=1:1:9"},
+      {"minimize", "a[0]+x", "--array=a=" + Path("none.csv"), "--axis=x=1:1:9"},
+      {"load", "--scenario=" + Path("none.json")}};
+  for (const std::vector<std::string>& command : commands) {
+    const Outcome outcome = Run(command);
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("is empty")) << command[0];
+    EXPECT_THAT(outcome.output, Not(HasSubstr("multiple"))) << command[0];
+  }
+}
+
 TEST_F(BasebandctlTest, FilesThatAreNotWholeBlocksAreRefused) {
   WriteAll(Path("info"), std::string(100, 'z'));
   const Outcome outcome = Run({"encode", Path("info"), "--wimax=1/2", "-o", Path("out")});

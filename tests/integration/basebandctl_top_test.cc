@@ -132,6 +132,18 @@ TEST_F(BasebandctlTopTest, OnceWithoutAnyServerIsExitCodeTwo) {
   EXPECT_THAT(outcome.output, HasSubstr("cannot connect"));
 }
 
+TEST_F(BasebandctlTopTest, AtAServersOwnPortItSaysWhereThePageIs) {
+  auto server = ServerProcess::Start();
+  ASSERT_THAT(server, IsOk());
+  const std::string page = absl::StrCat("--metrics=http://", (*server)->target(), "/metrics");
+  const Outcome top = Run({"top", "--once", page});
+  EXPECT_EQ(top.exit_code, 2) << top.output;
+  EXPECT_THAT(top.output, HasSubstr("gave no answer of the web"));
+  const Outcome load = Run({"load", "encode", page});
+  EXPECT_EQ(load.exit_code, 2) << load.output;
+  EXPECT_THAT(load.output, HasSubstr("--metrics-listen, port 9151 as a rule"));
+}
+
 TEST_F(BasebandctlTopTest, WrongFlagsAreRefusedByName) {
   EXPECT_THAT(Run({"top", "--interval=0s"}).output, HasSubstr("--interval 0s is not in [100ms"));
   const Outcome outcome = Run({"top", "--once", "--metrics=https://host/metrics"});

@@ -64,7 +64,7 @@ TEST_F(RingCtlTest, WhatCannotBeIsRefusedByName) {
     EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
     return outcome.output;
   };
-  EXPECT_THAT(refusal({"--transports=pigeon"}), HasSubstr("pigeon is none of tcp, uds"));
+  EXPECT_THAT(refusal({"--transports=pigeon"}), HasSubstr("'pigeon' is not one of tcp, uds"));
   EXPECT_THAT(refusal({"--transports=tcp,tcp"}), HasSubstr("names tcp twice"));
   EXPECT_THAT(refusal({"--transports=uds"}), HasSubstr("say uds=unix:PATH"));
   EXPECT_THAT(refusal({"--transports=ring", "--stream"}), HasSubstr("does not go with"));

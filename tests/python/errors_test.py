@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import pathlib
+import re
 import socket
 import subprocess
 import tempfile
@@ -57,6 +58,13 @@ class ArgumentsTest(unittest.TestCase):
         refused(ValueError, "max_iterations 101 is not in [1, 100]", "decode", LLRS, CODE, max_iterations=101)
         refused(ValueError, "n_filler 324 is not in [0, 323]", "decode", LLRS, CODE, n_filler=324)
         refused(TypeError, "code is str", "decode", LLRS, "wifi")
+        for scalars, text in (([1], "scalars [1] is list, not a dict"), ({"a": "1"}, "scalars['a'] '1' is str, not a number")):
+            with self.assertRaisesRegex(TypeError, re.escape(text)):
+                bo.Expression("x", scalars=scalars)
+        with self.assertRaisesRegex(TypeError, "arrays .* is list, not a dict"):
+            bo.Expression("x", arrays=[np.zeros(3)])
+        with self.assertRaisesRegex(TypeError, "is list, not a str"):
+            bo.Expression(["x"])
         refused(ValueError, "axes 5 is not in [1, 4]", "minimize", "x", [bo.Axis(0, 1, 2)] * 5)
         refused(ValueError, "y has shape (2, 4)", "minimize", bo.Sinusoids(np.zeros((2, 4)), 1.0), [bo.Axis(0, 1, 2)])
         known = {"known": np.ones(2, complex), "known_positions": [1]}
@@ -166,6 +174,7 @@ class ArgumentsTest(unittest.TestCase):
             "columns 2 is not in [3, 128]": lambda: bo.CustomCode(np.zeros((2, 2), int), 8),
             "g 101 is not a multiple": lambda: bo.TransportBlock(100, 101, 2),
             "taps[1] -1e+39 is not a finite float32": lambda: bo.Channel(0, taps=np.array([1, -1e39]))._message(),
+            "gain 0 is 0, which stands for 1": lambda: bo.Channel(0, taps=np.ones(1), gain=0),
             "a channel needs either pass_edge_hz or taps": lambda: bo.Channel(0)._message(),
         }.items():
             with self.subTest(text), self.assertRaises(ValueError) as caught:
@@ -185,6 +194,9 @@ class ArgumentsTest(unittest.TestCase):
     def test_options_are_checked_when_a_client_is_made(self):
         for text, options in {
             "target is empty": {"target": ""},
+            "it takes no http://, but HOST:PORT": {"target": "http://127.0.0.1:50151"},
+            "'grpc://b:1': it takes no grpc://": {"target": "10.0.0.1:1,grpc://b:1"},
+            "port 99999 is not in [1, 65535]": {"target": "127.0.0.1:99999"},
             "connections 65 is not in [1, 64]": {"connections": 65},
             "max_attempts 0 is not in [1, 5]": {"max_attempts": 0},
             "initial_backoff must be > 0": {"initial_backoff": 0.0},
@@ -232,6 +244,12 @@ class ArgumentsTest(unittest.TestCase):
                 symbols, "QPSK", samples_per_symbol=4, roll_off=0.2, taps=np.ones(3), taps_per_symbol=4.5
             ),
             "rate 0.5 is float, not a str": lambda: bo.WifiCode(0.5, 648),
+            "output 3 is int, not a str": lambda: bo.Channel(0, taps=np.ones(1), output=3),
+            "design None is NoneType, not a str": lambda: bo.Channel(0, pass_edge_hz=1e3, design=None),
+            "block 'x' is str, neither a TransportBlock": lambda: bo.encode_shared_channel_request(np.zeros(9, np.uint8), "x"),
+            "block 4 is int, neither a TransportBlock": lambda: bo.decode_shared_channel_request(np.zeros(9, np.int8), 4),
+            "separation 3 is int, not a list": lambda: bo.minimize_request("x", [bo.Axis(0, 1, 2)], separation=3),
+            "fixed_columns 3 is int, not a list": lambda: bo.Sinusoids(np.zeros(8), 1.0, fixed_columns=3),
             "g '100' is str, not a whole number": lambda: bo.TransportBlock(100, "100", 2),
             "max_iterations 8.5 is float, not a whole number": lambda: bo.decode_request(LLRS, CODE, max_iterations=8.5),
             "scale_factor '1': ": lambda: bo.decode_request(LLRS, CODE, scale_factor="1"),

@@ -83,12 +83,13 @@ class WavTest(FilesTest):
     def test_what_is_wrong_is_named(self):
         data = chunk(b"data", b"aabb")
         for contents, why in (
-            (b"", "ends within its head"),
+            (b"", "a.wav is empty$"),
+            (b"RIFF", "ends within its head"),
             (b"RIFFxxxxAVI xxxx", "is no WAV file"),
             (riff(fmt(1, 2, 16)), "ends without a chunk 'data'"),
             (riff(data), "ends without a chunk 'fmt '"),
             (riff(fmt(1, 2, 16) + chunk(b"data", b"aabbc")), "not a multiple of the 4"),
-            (riff(fmt(1, 2, 16) + chunk(b"data", b"")), "has 0 bytes of samples"),
+            (riff(fmt(1, 2, 16) + chunk(b"data", b"")), "is empty: its chunk 'data' has no bytes"),
             (riff(fmt(1, 2, 16) + data + data), "two chunks 'data'"),
             (riff(fmt(1, 2, 16) + chunk(b"data", b"aabb", 1000)), "'data' that says 1000 bytes, but 4 follow"),
             (riff(fmt(1, 6, 16) + data), "has 6 channels"),
@@ -132,6 +133,8 @@ class RawTest(FilesTest):
             self.assertEqual(found.tolist(), samples)
         with self.assertRaisesRegex(ValueError, "a.dat does not say what it is"):
             bo.read_recording(self.file("a.dat", b"xx"))
+        with self.assertRaisesRegex(ValueError, "empty.cs16 is empty$"):
+            bo.read_recording(self.file("empty.cs16", b""))
         with self.assertRaisesRegex(ValueError, "has 5 bytes, not a multiple of the 4"):
             bo.read_recording(self.file("a.ci16", b"aabbc"))
 

@@ -27,6 +27,8 @@ class RecoverCarrierTest(support.ServerTest):
         error = np.abs(found.frequency - frequencies)
         self.assertTrue((error < 6 * found.frequency_stddev).all())
         np.testing.assert_allclose(found.frequency_hz, found.frequency * 1e6)
+        unknown = self.client.recover_carrier(received, "16APSK 2/3")
+        self.assertTrue(np.isnan([unknown.frequency_hz, unknown.frequency_stddev_hz]).all())
         np.testing.assert_allclose(found.snr_db, -20 * np.log10(0.03 * np.sqrt(2)), atol=0.5)
 
     def test_known_symbols_resolve_the_phase(self):
@@ -164,6 +166,12 @@ class DownconvertTest(support.ServerTest):
         self.assertLess(np.abs(settled[2]).max(), 1e-3)  # 80 dB down, and a margin
         self.assertEqual(found.descriptions[1].frequency, fractions.Fraction(-1, 8))
         self.assertEqual(found.descriptions[0].output_rate_hz, 8e5)
+
+    def test_complex128_is_taken_as_complex64(self):
+        signal = np.exp(0.2j * np.arange(1 << 12))
+        channels = [bo.Channel(1e5, down=8, pass_edge_hz=4e4)]
+        wide, narrow = (self.client.downconvert(signal.astype(t), 1e6, channels) for t in (np.complex128, np.complex64))
+        np.testing.assert_array_equal(wide.channels[0], narrow.channels[0])
 
     def test_pieces_with_history_and_a_stream_give_what_the_whole_gives(self):
         signal = self.tone(3.1e5, 30000)

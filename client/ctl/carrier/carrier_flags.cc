@@ -181,7 +181,7 @@ CLI::Option* AddTapsFlags(CLI::App* app, const char* group, CLI::Option* samples
 }
 
 void AddCarrierFlags(CLI::App* app, CarrierFlags* flags) {
-  AddNumber(app, "--symbol-rate", "HZ", &flags->symbol_rate_hz, Above(0),
+  AddNumber(app, "--symbol-rate", "HZ", &flags->symbol_rate_hz, UpTo(1e15),
             "tell frequencies in Hz too (SigMF: its sample rate)");
   app->add_option("--reference", flags->reference,
                   "where the phase is told: first, centre or last symbol (first)")
@@ -213,14 +213,15 @@ void AddCarrierFlags(CLI::App* app, CarrierFlags* flags) {
   AddNumber(app, "--range", "F", &flags->range, UpTo(0.5),
             "sweep: candidates within +-this, cycles per symbol (half an FFT bin)")
       ->group(fine);
-  AddNumber(app, "--step", "F", &flags->step, UpTo(0.5), "sweep: between candidates (5e-7)")
+  AddNumber(app, "--step", "F", &flags->step, UpTo(0.5),
+            "sweep: between candidates (5e-7; at least 30 of them to the range, at most 4095)")
       ->group(fine);
   AddNumber(app, "--guard-bins", "N", &flags->guard_bins, Between(0, 16),
             "sweep: candidates beyond each end (0)")
       ->group(fine);
   app->add_flag("--interpolate", flags->interpolate, "sweep: a parabola through the best three")
       ->group(fine);
-  AddNumber(app, "--bandwidth", "BNT", &flags->bandwidth, UpTo(0.5),
+  AddNumber(app, "--bandwidth", "BNT", &flags->bandwidth, Inside(0, 0.5),
             "pll: noise bandwidth times symbol period (0.005)")
       ->group(fine);
   AddNumber(app, "--damping", "ZETA", &flags->damping, Between(0.1, 10), "pll: of the loop (0.707)")

@@ -13,6 +13,14 @@ const char* NameOfResolution(v1::AmbiguityResolution resolution) {
   return resolution == v1::AMBIGUITY_RESOLUTION_KNOWN_SYMBOLS ? "known symbols" : "none";
 }
 
+// What is not known is no number.
+nlohmann::ordered_json OrNull(double value, bool is_known) {
+  return is_known ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+}
+
+// Without a coarse stage there is none.
+bool HasPeak(const v1::CarrierResult& result) { return result.peak_ratio() != 0; }
+
 // "no_peak" and so on, for programs.
 std::string NameOfLock(v1::CarrierLock lock) {
   const std::string name = v1::CarrierLock_Name(lock);
@@ -26,34 +34,36 @@ std::string NameOfLock(v1::TimingLock lock) {
 }  // namespace
 
 nlohmann::ordered_json ToJson(const CarrierReport& report) {
+  const bool knows_hz = report.group.symbol_rate_hz() > 0;
   nlohmann::ordered_json json;
   json["input"] = report.input;
   json["constellation"] = report.group.constellation().name();
   json["frame_symbols"] = report.frame_symbols();
-  json["symbol_rate_hz"] = report.group.symbol_rate_hz();
+  json["symbol_rate_hz"] = OrNull(report.group.symbol_rate_hz(), knows_hz);
   json["reach"] = {{"max_frequency", report.recovered->reach.max_frequency()},
                    {"modulo", report.recovered->reach.modulo()}};
   json["frames_locked"] = report.locked();
   json["frames"] = nlohmann::ordered_json::array();
   for (size_t i = 0; i < report.recovered->frames.size(); ++i) {
     const v1::CarrierResult& result = report.recovered->frames[i];
-    json["frames"].push_back({{"locked", report.is_locked(static_cast<int64_t>(i))},
-                              {"lock", NameOfLock(result.lock())},
-                              {"frequency", result.frequency()},
-                              {"frequency_stddev", result.frequency_stddev()},
-                              {"frequency_hz", result.frequency_hz()},
-                              {"frequency_stddev_hz", result.frequency_stddev_hz()},
-                              {"phase", result.phase()},
-                              {"phase_stddev", result.phase_stddev()},
-                              {"ambiguity", result.ambiguity()},
-                              {"resolution", NameOfResolution(result.resolution())},
-                              {"gain", result.gain()},
-                              {"snr_db", result.snr_db()},
-                              {"evm", result.evm()},
-                              {"mer_db", result.mer_db()},
-                              {"peak_ratio", result.peak_ratio()},
-                              {"fit", result.fit()},
-                              {"coarse_frequency", result.coarse_frequency()}});
+    json["frames"].push_back(
+        {{"locked", report.is_locked(static_cast<int64_t>(i))},
+         {"lock", NameOfLock(result.lock())},
+         {"frequency", result.frequency()},
+         {"frequency_stddev", result.frequency_stddev()},
+         {"frequency_hz", OrNull(result.frequency_hz(), knows_hz)},
+         {"frequency_stddev_hz", OrNull(result.frequency_stddev_hz(), knows_hz)},
+         {"phase", result.phase()},
+         {"phase_stddev", result.phase_stddev()},
+         {"ambiguity", result.ambiguity()},
+         {"resolution", NameOfResolution(result.resolution())},
+         {"gain", result.gain()},
+         {"snr_db", result.snr_db()},
+         {"evm", result.evm()},
+         {"mer_db", result.mer_db()},
+         {"peak_ratio", OrNull(result.peak_ratio(), HasPeak(result))},
+         {"fit", result.fit()},
+         {"coarse_frequency", result.coarse_frequency()}});
     if (report.recovered->timings.empty()) continue;
     const v1::TimingEstimate& timing = report.recovered->timings[i];
     json["frames"].back()["timing"] = {{"lock", NameOfLock(timing.lock())},
@@ -73,13 +83,15 @@ nlohmann::ordered_json ToJson(const CarrierReport& report) {
 
 std::string ToCsv(const CarrierReport& report) {
   std::string csv =
-      "frame,lock,frequency,frequency_stddev,frequency_hz,frequency_stddev_hz,phase,phase_stddev,"
-      "ambiguity,resolution,gain,snr_db,evm,mer_db,peak_ratio,fit,coarse_frequency";
+      "frame,lock,frequency_cycles_per_symbol,frequency_stddev_cycles_per_symbol,frequency_hz,"
+      "frequency_stddev_hz,phase_rad,phase_stddev_rad,ambiguity,resolution,gain,snr_db,"
+      "evm_fraction,mer_db,peak_ratio,fit_nats,coarse_frequency_cycles_per_symbol";
   const bool has_timing = !report.recovered->timings.empty();
-  absl::StrAppend(&csv, has_timing
-                            ? ",timing_lock,offset,offset_stddev,clock_error,"
-                              "clock_error_stddev,centre_stddev,refined,line,spectrum_centre\n"
-                            : "\n");
+  absl::StrAppend(&csv, has_timing ? ",timing_lock,offset_symbols,offset_stddev_symbols,"
+                                     "clock_error_fraction,clock_error_stddev_fraction,"
+                                     "centre_stddev_symbols,refined,line,"
+                                     "spectrum_centre_cycles_per_symbol\n"
+                                   : "\n");
   int64_t frame = 0;
   for (const v1::CarrierResult& result : report.recovered->frames) {
     // Nobody knows Hz without a symbol rate.
@@ -88,11 +100,12 @@ std::string ToCsv(const CarrierReport& report) {
             ? absl::StrFormat("%.15g,%.4g", result.frequency_hz(), result.frequency_stddev_hz())
             : ",";
     absl::StrAppendFormat(
-        &csv, "%d,%s,%.15g,%.4g,%s,%.9g,%.4g,%d,%s,%.6g,%.3f,%.6g,%.3f,%.5g,%.6g,%.15g", frame,
+        &csv, "%d,%s,%.15g,%.4g,%s,%.9g,%.4g,%d,%s,%.6g,%.3f,%.6g,%.3f,%s,%.6g,%.15g", frame,
         NameOfLock(result.lock()), result.frequency(), result.frequency_stddev(), hz,
         result.phase(), result.phase_stddev(), result.ambiguity(),
         NameOfResolution(result.resolution()), result.gain(), result.snr_db(), result.evm(),
-        result.mer_db(), result.peak_ratio(), result.fit(), result.coarse_frequency());
+        result.mer_db(), HasPeak(result) ? absl::StrFormat("%.5g", result.peak_ratio()) : "",
+        result.fit(), result.coarse_frequency());
     if (has_timing) {
       const v1::TimingEstimate& timing = report.recovered->timings[frame];
       absl::StrAppendFormat(&csv, ",%s,%.12g,%.4g,%.12g,%.4g,%.4g,%s,%.6g,%.6g",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "client/ctl/carrier/carrier_flags.h"
 #include "client/ctl/carrier/carrier_plot.h"
 #include "client/ctl/carrier/carrier_report.h"
@@ -29,8 +30,12 @@ namespace baseband::ctl {
 namespace {
 
 constexpr int64_t kMaxRows = 32;
-constexpr int64_t kMaxFrameSymbols = 1 << 20;                // of CarrierGroup.frame_symbols
-constexpr int64_t kMaxFrameSamples = 20 * kMaxFrameSymbols;  // of frame_samples, and some
+// Of CarrierGroup.frame_symbols, and what these are at 2 samples a symbol and no clock error, and
+// at 16 and the largest one.
+constexpr int64_t kMinFrameSymbols = 16;
+constexpr int64_t kMaxFrameSymbols = 1 << 20;
+constexpr int64_t kMinFrameSamples = 33;
+constexpr int64_t kMaxFrameSamples = 16794010;
 
 class RecoverCommand final : public Command {
  public:
@@ -53,10 +58,12 @@ class RecoverCommand final : public Command {
             "cf32, cf16 or ci16 (by the name: .cf32, .cf16, .ci16, .cs16, ..; of standard input"
             " cf32)")
         ->type_name("NAME");
-    AddNumber(command, "--frame-symbols", "N", &frame_symbols_, Between(1, kMaxFrameSymbols),
+    AddNumber(command, "--frame-symbols", "N", &frame_symbols_,
+              Between(kMinFrameSymbols, kMaxFrameSymbols),
               "cut the file into frames of so many (the whole file is one)");
-    AddNumber(command, "--frame-samples", "N", &frame_samples_, Between(1, kMaxFrameSamples),
-              "the same, with --samples-per-symbol");
+    AddNumber(command, "--frame-samples", "N", &frame_samples_,
+              Between(kMinFrameSamples, kMaxFrameSamples),
+              "the same, with --samples-per-symbol: those of 16 to 1Mi symbols");
     command->add_flag("--drop", drop_, "leave out what is over at the end of the file");
     command
         ->add_option("--known", known_,

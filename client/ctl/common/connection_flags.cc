@@ -21,7 +21,7 @@ void AddConnectionFlags(CLI::App* app, GlobalFlags* flags) {
             "requests in flight at a time (8)");
   app->add_option("--priority", flags->priority,
                   "what the server does first: high, normal or low (normal)")
-      ->check(CLI::IsMember({"high", "normal", "low"}))
+      ->check(OneOf({"high", "normal", "low"}))
       ->type_name("CLASS");
   app->add_flag("--shared-memory", flags->shared_memory,
                 "bring payloads through memory that a server of this host shares (--shm-listen)");

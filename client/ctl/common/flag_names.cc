@@ -110,7 +110,7 @@ std::string WithFlagName(absl::string_view message) {
 std::string UnknownFlag(const CLI::App& root) {
   const std::vector<std::string> unknown = root.remaining(/*recurse=*/true);
   const auto argument = std::find_if(unknown.begin(), unknown.end(), [](const std::string& one) {
-    return absl::StartsWith(one, "--");
+    return one.size() > 1 && one[0] == '-';
   });
   if (argument == unknown.end()) return "";
   std::vector<std::string> known;
@@ -121,7 +121,9 @@ std::string UnknownFlag(const CLI::App& root) {
     }
   }
   const absl::string_view flag = absl::string_view(*argument).substr(0, argument->find('='));
-  return absl::StrCat("unknown flag ", flag, DidYouMean(NearName(flag, known)));
+  // Every letter is near every other.
+  return absl::StrCat("unknown flag ", flag,
+                      DidYouMean(flag.size() > 2 ? NearName(flag, known) : ""));
 }
 
 }  // namespace baseband::ctl

@@ -2,11 +2,13 @@
 
 #include <cmath>
 
+#include "absl/strings/ascii.h"
 #include "common/numbers/numbers.h"
 
 namespace baseband::ctl {
 
 absl::StatusOr<Json> ParseJson(absl::string_view text) {
+  if (absl::StripAsciiWhitespace(text).empty()) return absl::InvalidArgumentError("is empty");
   try {
     return Json::parse(text.begin(), text.end());
   } catch (const Json::exception& error) {  // of what is no JSON, and of numbers past a double's

@@ -11,13 +11,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "client/ctl/common/named_value.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
 
 using Json = nlohmann::ordered_json;
 
-// `text` as JSON. InvalidArgument "is not JSON: line 3, column 5: ..", what was read and expected.
+// `text` as JSON. InvalidArgument "is not JSON: line 3, column 5: ..", what was read and expected;
+// "is empty" of nothing but blanks.
 absl::StatusOr<Json> ParseJson(absl::string_view text);
 
 // Each sets `*value` from `json`, or is InvalidArgument that says what `json` is not.
@@ -54,14 +56,14 @@ struct JsonKey {
 template <typename Key, typename T>
 absl::Status SetKeys(const Json& object, const std::vector<Key>& keys, T* target) {
   for (const auto& [name, value] : object.items()) {
-    std::string known;
+    std::vector<std::string> known;
     const Key* found = nullptr;
     for (const Key& key : keys) {
-      absl::StrAppend(&known, known.empty() ? "" : ", ", key.name);
+      known.emplace_back(key.name);
       found = name == key.name ? &key : found;
     }
     if (found == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(": '", name, "' is not one of ", known));
+      return absl::InvalidArgumentError(NotOneOf(":", name, known));
     }
     if (const absl::Status status = found->set(value, target); !status.ok()) {
       return absl::Status(status.code(), absl::StrCat(".", name, ": ", status.message()));

@@ -1,8 +1,11 @@
 #include "client/ctl/common/options.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/ctl/common/named_value.h"
 #include "common/numbers/numbers.h"
 
 namespace baseband::ctl {
@@ -26,14 +29,19 @@ template <typename AnyRange, typename Value>
 bool Contains(const AnyRange& range, const Value& value) {
   return value <= range.high && (range.open ? value > range.low : value >= range.low);
 }
+bool Contains(const Range& range, double value) {
+  return Contains<Range, double>(range, value) && !(range.open_high && value == range.high);
+}
 bool Contains(const Range& range, int64_t value) {
   return Contains(range, static_cast<double>(value));
 }
 
 // Of the ends as text; `high` is empty if there is none.
-std::string RangeText(bool open, const std::string& low, const std::string& high) {
-  return high.empty() ? absl::StrCat(open ? "> " : ">= ", low)
-                      : absl::StrCat("in ", open ? "(" : "[", low, ", ", high, "]");
+std::string RangeText(bool open, const std::string& low, const std::string& high,
+                      bool open_high = false) {
+  return high.empty()
+             ? absl::StrCat(open ? "> " : ">= ", low)
+             : absl::StrCat("in ", open ? "(" : "[", low, ", ", high, open_high ? ")" : "]");
 }
 
 // Reads `text` by `parse` into `value`, and holds it against the range.
@@ -55,13 +63,23 @@ absl::Status ReadBy(absl::StatusOr<Value> (*parse)(absl::string_view), absl::str
 std::string ToText(const Range& range) {
   return std::isfinite(range.low)
              ? RangeText(range.open, ShortNumber(range.low),
-                         std::isfinite(range.high) ? ShortNumber(range.high) : "")
+                         std::isfinite(range.high) ? ShortNumber(range.high) : "", range.open_high)
              : "any number";
 }
 
 std::string ToText(const TimeRange& range) {
   return RangeText(range.open, DurationText(range.low),
                    range.high < absl::InfiniteDuration() ? DurationText(range.high) : "");
+}
+
+CLI::Validator OneOf(std::vector<std::string> words) {
+  // By which completions know them, see common/manual.
+  const std::string listed = absl::StrCat("{", absl::StrJoin(words, ","), "}");
+  const auto check = [words = std::move(words)](std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end() ? std::string()
+                                                                      : NotOneOf("", word, words);
+  };
+  return CLI::Validator(check, listed);
 }
 
 namespace options_internal {

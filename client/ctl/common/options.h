@@ -24,19 +24,22 @@
 
 namespace baseband::ctl {
 
-// From `low` to `high`, both included, but `low` only if the range is not `open`.
+// From `low` to `high`, both included, but `low` only if the range is not `open`, and `high` only
+// if it is not `open_high`.
 struct Range {
   double low = -INFINITY;
   double high = INFINITY;
   bool open = false;
+  bool open_high = false;
 };
-inline Range Between(double low, double high) { return {low, high, false}; }
-inline Range AtLeast(double low) { return {low, INFINITY, false}; }
-inline Range Above(double low) { return {low, INFINITY, true}; }
-inline Range UpTo(double high) { return {0, high, true}; }  // from above 0
+inline Range Between(double low, double high) { return {low, high, false, false}; }
+inline Range AtLeast(double low) { return {low, INFINITY, false, false}; }
+inline Range Above(double low) { return {low, INFINITY, true, false}; }
+inline Range UpTo(double high) { return {0, high, true, false}; }  // from above 0
+inline Range Inside(double low, double high) { return {low, high, true, true}; }
 inline Range AnyNumber() { return {}; }
 
-// "in [1, 1Mi]", "in (0, 1]", ">= 0", "> 0", "finite"; of times "in [1ms, 24h]".
+// "in [1, 1Mi]", "in (0, 1]", "in (0, 0.5)", ">= 0", "> 0", "finite"; of times "in [1ms, 24h]".
 std::string ToText(const Range& range);
 
 inline const Range kSeeds = Between(0, 9007199254740992);  // 2^53
@@ -51,6 +54,9 @@ std::string ToText(const TimeRange& range);
 // The names of the validators that these options carry, for who wants to tell them from others.
 inline constexpr char kNumberOption[] = "number";
 inline constexpr char kTimeOption[] = "time";
+
+// For an option's check(): takes these words alone, and refuses others as NotOneOf() has it.
+CLI::Validator OneOf(std::vector<std::string> words);
 
 namespace options_internal {
 

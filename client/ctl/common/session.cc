@@ -7,10 +7,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
+#include "client/cpp/target.h"
 #include "client/ctl/common/connect_errors.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/flag_names.h"
@@ -22,31 +21,9 @@ namespace {
 
 constexpr char kAdminListen[] = "--admin-listen";
 
-// Of one address; gRPC would take any scheme for a name, and a port modulo 65536.
-absl::Status CheckAddress(absl::string_view address) {
-  const absl::string_view scheme = address.substr(0, address.find("://"));
-  if (scheme.size() < address.size() && scheme != "dns" && scheme != "unix") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--target '", address, "': it takes no ", scheme, "://, but HOST:PORT"));
-  }
-  int64_t port = 0;
-  const size_t colon = address.rfind(':');
-  const absl::string_view digits =
-      colon == absl::string_view::npos ? "" : address.substr(colon + 1);
-  if (!absl::StartsWith(address, "unix") && !digits.empty() &&
-      std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
-      (!absl::SimpleAtoi(digits, &port) || port < 1 || port > 65535)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--target '", address, "': port ", digits, " is not in [1, 65535]"));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckTarget(const std::string& target) {
-  for (const absl::string_view address : absl::StrSplit(target, ',')) {
-    if (absl::Status status = CheckAddress(address); !status.ok()) {
-      return status;
-    }
+  if (const auto parsed = client::ParseTarget(target); !target.empty() && !parsed.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--", parsed.status().message()));
   }
   const size_t colon = target.rfind(':');
   if (absl::StartsWith(target, "unix:") ? target.size() > 5

@@ -14,16 +14,26 @@
 
 namespace baseband::ctl {
 
-// As grpc_health_probe has them, for all commands.
+// As grpc_health_probe has them, for all commands; there are no others, but 128 + N of a command
+// that signal N has ended. kExitCodes tells them to people, as the guide, client/ctl/README.md,
+// does.
 enum ExitCode : int {
   kOk = 0,
-  kBadArguments = 1,  // flags, or a file that cannot be read or written
-  kCannotConnect = 2,
-  kRpcFailed = 3,
-  kNegativeResult = 4,  // not serving, blocks that did not decode, frames without lock, a recovered
-                        // file that differs
+  kBadArguments = 1,    // flags, or a file that cannot be read or written; whoever finds it
+  kCannotConnect = 2,   // to a server, or to its page of metrics
+  kRpcFailed = 3,       // any other error of a call
+  kNegativeResult = 4,  // all was done, and it is not what was hoped for
   kInterrupted = 130,   // by ^C, as shells have it
 };
+inline constexpr char kExitCodes[] =
+    "Exit codes: 0 done; 1 bad arguments or files, whether the client or the server finds it; 2\n"
+    "cannot connect; 3 the server refused (for now, for want of rights, or for it has no such "
+    "call)\n"
+    "or failed; 4 done, and the result is negative (not serving, blocks that did not decode, "
+    "frames\n"
+    "without lock, a file that differs, a case that failed, no value at a point or at none, a "
+    "load\n"
+    "over its limits or mostly unserved); 130 interrupted by ^C.\n";
 
 struct GlobalFlags {
   std::string target = "127.0.0.1:50151";
@@ -35,7 +45,7 @@ struct GlobalFlags {
   bool json = false;
   bool shared_memory = false;  // payloads go through memory that the server shares
   bool ring = false;           // requests go through a ring in such memory
-  bool tls = false;  // with the system's authorities, if tls_ca is empty
+  bool tls = false;            // with the system's authorities, if tls_ca is empty
   std::string tls_ca, tls_cert, tls_key, token_file;  // paths; empty: none
   std::string tls_server_name;                        // empty: the target's
 

@@ -15,6 +15,10 @@ absl::StatusOr<std::vector<float>> ReadTaps(const std::string& path) {
   std::vector<float> taps;
   if (absl::EndsWithIgnoreCase(path, ".f32")) {
     BASEBAND_ASSIGN_OR_RETURN(const std::string bytes, ReadData(path, kMaxTextBytes));
+    if (bytes.size() % sizeof(float) != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " has ", bytes.size(), " bytes, not a multiple of the 4 of a tap"));
+    }
     taps.resize(bytes.size() / sizeof(float));
     std::memcpy(taps.data(), bytes.data(), taps.size() * sizeof(float));
   } else {

@@ -48,6 +48,7 @@ class WavReader {
   WavReader(std::FILE* file, int64_t size) : file_(file), size_(size) {}
 
   absl::StatusOr<WavHead> Read() {
+    if (size_ == 0) return RefuseWav("is empty");
     BASEBAND_ASSIGN_OR_RETURN(const std::string riff, Take(12));
     const std::string form = riff.substr(0, 4);
     is_64_ = form == "RF64" || form == "BW64";

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/file_samples.h"
+#include "client/ctl/common/named_value.h"
 #include "client/ctl/common/sample_names.h"
 
 namespace baseband::ctl {
@@ -28,14 +29,14 @@ template <typename Matches>
 absl::StatusOr<const WidebandFormat*> Find(absl::string_view what, absl::string_view name,
                                            const char* const WidebandFormat::*key,
                                            const Matches& matches) {
-  std::string known;
+  std::vector<std::string> known;
   for (const WidebandFormat& format : kFormats) {
     if (matches(format.*key)) {
       return &format;
     }
-    absl::StrAppend(&known, known.empty() ? "" : ", ", format.*key);
+    known.emplace_back(format.*key);
   }
-  return absl::InvalidArgumentError(absl::StrCat(what, " '", name, "' is not one of ", known));
+  return absl::InvalidArgumentError(NotOneOf(what, name, known));
 }
 
 template <typename T>

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/json_values.h"
+#include "client/ctl/common/named_value.h"
 #include "client/ctl/common/taps_file.h"
 
 namespace baseband::ctl {
@@ -11,8 +12,7 @@ namespace {
 
 absl::StatusOr<bool> IsKaiser(absl::string_view name) {
   if (name != "kaiser" && name != "equiripple") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", name, "' is not one of equiripple, kaiser"));
+    return absl::InvalidArgumentError(NotOneOf("", name, {"equiripple", "kaiser"}));
   }
   return name == "kaiser";
 }

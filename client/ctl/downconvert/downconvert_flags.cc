@@ -39,6 +39,9 @@ absl::StatusOr<v1::DownconvertChannel> ToChannel(const ChannelSpec& spec, const 
   v1::DownconvertChannel channel;
   BASEBAND_ASSIGN_OR_RETURN(*channel.mutable_frequency(), ToOscillator(spec.frequency, band));
   channel.set_phase(spec.phase_degrees * (kPi / 180));
+  if (static_cast<float>(spec.gain) == 0) {
+    return absl::InvalidArgumentError("has gain (--gain) 0, which stands for 1 on the wire");
+  }
   channel.set_gain(static_cast<float>(spec.gain));
   channel.set_output(spec.output);
   channel.set_nco(spec.nco);

@@ -21,7 +21,7 @@ namespace baseband::ctl {
 struct ChannelSpec {
   ChannelFrequency frequency;
   double phase_degrees = 0;
-  double gain = 0;
+  double gain = 1;
   int up = 0;
   int down = 0;
   std::vector<float> taps;

@@ -52,7 +52,8 @@ void AddDownconvertFlags(CLI::App* app, DownconvertFlags* flags) {
   AddNumber(app, "--up", "N", &flags->common.up, Between(1, 4096),
             "output rate = sample rate x up / down (1)")
       ->group(all);
-  AddNumber(app, "--gain", "G", &flags->common.gain, AnyNumber(), "a factor (1)")->group(all);
+  AddNumber(app, "--gain", "G", &flags->common.gain, AnyNumber(), "a factor, but not 0 (1)")
+      ->group(all);
   AddNumber(app, "--phase", "DEGREES", &flags->common.phase_degrees, AnyNumber(),
             "of the oscillator at sample 0 of the signal (0)")
       ->group(all);

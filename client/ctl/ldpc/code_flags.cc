@@ -176,11 +176,11 @@ absl::StatusOr<v1::CustomCode> ParseBaseMatrix(absl::string_view text, int zc, i
 }
 
 absl::StatusOr<v1::WimaxCode::Rate> ParseWimaxRate(absl::string_view rate) {
-  return FindValue(kWimaxRates, "802.16e rate", rate);
+  return FindValue(kWimaxRates, "--wimax", rate);
 }
 
 absl::StatusOr<v1::WifiCode::Rate> ParseWifiRate(absl::string_view rate) {
-  return FindValue(kWifiRates, "802.11n rate", rate);
+  return FindValue(kWifiRates, "--wifi", rate);
 }
 
 std::string NameOfRate(v1::WimaxCode::Rate rate) { return NameOf(kWimaxRates, rate); }

@@ -10,10 +10,12 @@
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/notes.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/ldpc/code_flags.h"
+#include "client/ctl/ldpc/llr_check.h"
 #include "client/ctl/ldpc/transfer.h"
 #include "nlohmann/json.hpp"
 
@@ -29,7 +31,8 @@ class DecodeCommand final : public Command {
         "The file holds whole blocks of signed bytes: positive means 0, zero means unknown. The"
         " output is the information bits, each block filled up to whole bytes with zeros. Exit"
         " code 4 when the parity checks of a block do not hold; its bits are written all the"
-        " same.");
+        " same. Where none does, standard error says what the LLRs themselves tell of that, if"
+        " they do.");
     command->add_option("INPUT", input_, "file of LLRs, - for standard input")->required();
     command
         ->add_option("--out,-o", out_,
@@ -79,7 +82,12 @@ class DecodeCommand final : public Command {
     if (absl::Status status = outputs_.Commit(); !status.ok()) {
       return FailArguments(status);
     }
-    return Report(flags, group, *decoded);
+    const int exit_code = Report(flags, group, *decoded);
+    if (std::count(decoded->parity_ok.begin(), decoded->parity_ok.end(), 0) ==
+        static_cast<int64_t>(decoded->parity_ok.size())) {
+      TellWhy(group, llr);
+    }
+    return exit_code;
   }
 
  private:
@@ -98,12 +106,25 @@ class DecodeCommand final : public Command {
       return contents.status();
     }
     *llr = *std::move(contents);
-    if (llr->empty() || llr->size() % LlrCount(*group) != 0) {
+    if (llr->empty()) return absl::InvalidArgumentError(absl::StrCat(input_, " is empty"));
+    if (llr->size() % LlrCount(*group) != 0) {
       return absl::InvalidArgumentError(absl::StrCat(input_, " has ", llr->size(),
                                                      " bytes, not a multiple of the ",
                                                      LlrCount(*group), " LLRs of a block"));
     }
     return absl::OkStatus();
+  }
+
+  // No block decoded: what the LLRs say of that, on standard error.
+  void TellWhy(const v1::DecodeGroup& group, const std::string& llr) const {
+    LlrBlocks blocks;
+    blocks.llrs_per_block = static_cast<int64_t>(LlrCount(group));
+    blocks.information_bits = client::ShapeOf(group.code())->k() - int64_t{group.n_filler()};
+    blocks.fillers = group.n_filler();
+    if (group.llr_scale() != 0) blocks.llr_scale = group.llr_scale();
+    if (const std::string why = WhyNoneDecoded(llr, blocks); !why.empty()) {
+      PrintNotes({absl::StrCat("no block of ", input_, " decoded: ", why)});
+    }
   }
 
   static size_t LlrCount(const v1::DecodeGroup& group) {

@@ -7,6 +7,7 @@
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/named_value.h"
 #include "client/ctl/common/outputs.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/ldpc/code_flags.h"
@@ -26,8 +27,7 @@ absl::StatusOr<v1::EncodeOutput> ParseOutput(const std::string& name) {
   if (name == "full") {
     return v1::ENCODE_OUTPUT_FULL_CODEWORD;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--output '", name, "' is not one of parity, codeword, full"));
+  return absl::InvalidArgumentError(NotOneOf("--output", name, {"parity", "codeword", "full"}));
 }
 
 class EncodeCommand final : public Command {

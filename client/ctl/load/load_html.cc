@@ -70,6 +70,7 @@ std::string Head(const LoadReport& report) {
                               : broken > 0               ? "over its limits"
                               : report.NothingIsBorne()  ? "no rate is borne"
                               : report.NothingIsServed() ? "nothing was served"
+                              : report.MostAreUnserved() ? "most was not served"
                                                          : "within its limits");
   }
   return absl::StrFormat(

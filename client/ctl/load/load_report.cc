@@ -162,6 +162,11 @@ bool LoadReport::NothingIsServed() const {
   return result.totals.All().outcomes[Outcome::kGood] == 0;
 }
 
+bool LoadReport::MostAreUnserved() const {
+  const load::Outcomes outcomes = result.totals.All().outcomes;
+  return 2 * outcomes.right() < outcomes.due();
+}
+
 load::WrongAnswers LoadReport::AllWrongAnswers() const {
   load::WrongAnswers all = wrong_before;
   const auto add = [&all](const LoadResult& one) {
@@ -176,7 +181,7 @@ load::WrongAnswers LoadReport::AllWrongAnswers() const {
 
 bool LoadReport::IsNegative() const {
   return AllWrongAnswers().count > 0 || !BrokenLimits().empty() || NothingIsBorne() ||
-         NothingIsServed();
+         NothingIsServed() || MostAreUnserved();
 }
 
 std::string TransportOf(const load::LoadSpec& spec) {
@@ -227,6 +232,10 @@ std::vector<std::string> Remarks(const LoadReport& report) {
   }
   if (report.NothingIsServed()) {
     remarks.emplace_back("no call was answered rightly and in time");
+  } else if (report.MostAreUnserved()) {
+    const load::Outcomes outcomes = report.result.totals.All().outcomes;
+    remarks.push_back(absl::StrFormat("of %d calls that were due only %d were answered rightly",
+                                      outcomes.due(), outcomes.right()));
   }
   for (const KneeProbe& measurement : report.not_held) {
     const LoadResult& result = measurement.result;

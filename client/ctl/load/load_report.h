@@ -32,10 +32,13 @@ struct LoadReport {
   bool NothingIsBorne() const { return !probes.empty() && knee.low == 0; }
   // No call of the measurement came to a right answer by its deadline.
   bool NothingIsServed() const;
+  // More than half of its calls came to no right answer, late ones apart: they were refused above
+  // all, expired or not sent.
+  bool MostAreUnserved() const;
   std::vector<load::Threshold> BrokenLimits() const;
   // Before, in the warm-up and in the measurement, of all loads.
   load::WrongAnswers AllWrongAnswers() const;
-  // What exit code 4 stands for: any of the four.
+  // What exit code 4 stands for: any of the five.
   bool IsNegative() const;
 };
 

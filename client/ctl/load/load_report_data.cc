@@ -264,6 +264,7 @@ std::string ToJsonLine(const load::LoadProgress& progress) {
     json[load::kOutcomeNames[i]] = progress.last.outcomes[static_cast<Outcome>(i)];
   }
   json["due"] = progress.last.due;
+  json["in_flight"] = progress.in_flight;
   json["blocks"] = BlocksJson(progress.last.blocks);
   json["p50_s"] = Quantile(progress.last.latency, 0.5);
   json["p99_s"] = Quantile(progress.last.latency, 0.99);

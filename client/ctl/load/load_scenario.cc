@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/json_values.h"
+#include "client/ctl/common/named_value.h"
 #include "client/ctl/load/load_keys.h"
 
 namespace baseband::ctl {
@@ -99,14 +100,17 @@ absl::StatusOr<load::Pace> ToPace(const PaceSettings& settings) {
   const bool cells = settings.cells.has_value();
   const bool rate = settings.rate.has_value();
   const std::string arrivals = settings.arrivals.value_or("poisson");
-  absl::Status status = refuse(cells && rate, "cells and a rate do not go together");
-  status.Update(refuse(settings.arrivals.has_value() && !rate, "arrivals go with a rate only"));
+  absl::Status status =
+      refuse(cells && rate, "cells (--cells) and a rate (--rate) do not go together");
+  status.Update(refuse(settings.arrivals.has_value() && !rate,
+                       "arrivals (--arrivals) go with a rate (--rate) only"));
   status.Update(refuse((settings.slot.has_value() || settings.jitter.has_value()) && !cells,
-                       "slot and jitter go with cells only"));
+                       "slot and jitter (--slot, --jitter) go with cells (--cells) only"));
   status.Update(refuse(settings.in_flight.has_value() && (rate || cells),
-                       "in_flight goes neither with a rate nor with cells"));
+                       "in_flight (--in-flight) goes neither with a rate (--rate) nor with cells"
+                       " (--cells)"));
   status.Update(refuse(arrivals != "poisson" && arrivals != "constant",
-                       absl::StrCat("arrivals '", arrivals, "' is not one of poisson, constant")));
+                       NotOneOf("arrivals", arrivals, {"poisson", "constant"})));
   load::Pace pace;
   if (cells) {
     pace.kind = load::Pace::Kind::kSlots;

@@ -7,7 +7,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/carrier/pulse_signal.h"
 #include "client/ctl/common/named_value.h"
@@ -85,13 +84,11 @@ absl::Status CheckSharedChannel(const TrafficSpec& spec) {
   }
   const std::vector<std::string> stops = NamesOfEarlyStops();
   if (std::find(stops.begin(), stops.end(), spec.early_stop) == stops.end()) {
-    status.Update(absl::InvalidArgumentError(absl::StrCat(
-        "early_stop '", spec.early_stop, "' is none of ", absl::StrJoin(stops, ", "))));
+    status.Update(absl::InvalidArgumentError(NotOneOf("early_stop", spec.early_stop, stops)));
   }
   const std::vector<std::string> inputs = NamesOfReceivedTypes();
   if (std::find(inputs.begin(), inputs.end(), spec.input) == inputs.end()) {
-    status.Update(absl::InvalidArgumentError(
-        absl::StrCat("input '", spec.input, "' is none of ", absl::StrJoin(inputs, ", "))));
+    status.Update(absl::InvalidArgumentError(NotOneOf("input", spec.input, inputs)));
   }
   if (!status.ok()) {
     return status;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "client/cpp/shared_arena.h"
+#include "client/ctl/common/named_value.h"
 #include "client/ctl/common/table.h"
 #include "client/ctl/common/text_table.h"
 #include "client/ctl/load/load_report.h"
@@ -51,8 +52,9 @@ absl::StatusOr<std::vector<Transport>> ParseTransports(const std::string& text,
         std::find_if(kTransportNames.begin(), kTransportNames.end(),
                      [&](const Name& known) { return parts.first == known.name; });
     if (found == kTransportNames.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--transports ", parts.first, " is none of tcp, uds, submit, shm, ring"));
+      std::vector<std::string> known;
+      for (const Name& name : kTransportNames) known.emplace_back(name.name);
+      return absl::InvalidArgumentError(NotOneOf("--transports", parts.first, known));
     }
     Transport transport{found->kind, parts.first, parts.second.empty() ? target : parts.second};
     for (const Transport& other : transports) {

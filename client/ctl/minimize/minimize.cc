@@ -94,6 +94,11 @@ class MinimizeCommand final : public Command {
       return session.exit_code();
     }
     const absl::StatusOr<MappedAnswer> found = Search(session.client(), *request, flags);
+    if (absl::IsOutOfRange(found.status())) {  // --fail-on-nan: a result, as it was asked for
+      return Fail(absl::OutOfRangeError(absl::StrCat(
+                      "a point has no value, which ends the search: ", found.status().message())),
+                  kNegativeResult);
+    }
     if (!found.ok()) {
       return interrupted_
                  ? kInterrupted

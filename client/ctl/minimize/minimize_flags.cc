@@ -177,7 +177,7 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
           "schwefel, or the rest of a signal once this is taken out: sinusoids at the axes'"
           " frequencies and fixed columns; a chirp (axes: rate in Hz/s, frequency in its"
           " middle); a replica (delay-doppler; axes: s, Hz)")
-      ->check(CLI::IsMember({"schwefel", "sinusoids", "chirp", "delay-doppler"}))
+      ->check(OneOf({"schwefel", "sinusoids", "chirp", "delay-doppler"}))
       ->type_name("NAME")
       ->group(functional);
   command->add_option("--scalar", flags->scalars, "a number of the formula")
@@ -231,10 +231,12 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
   command
       ->add_option("--method", flags->method,
                    "of signals: fast, hoisted or, for a real sinusoid, literal (fast)")
-      ->check(CLI::IsMember(MethodNames()))
+      ->check(OneOf(MethodNames()))
       ->type_name("NAME")
       ->group(search);
-  command->add_flag("--fail-on-nan", flags->fail_on_nan, "stop where there is no value")
+  command
+      ->add_flag("--fail-on-nan", flags->fail_on_nan,
+                 "stop where there is no value, with exit code 4")
       ->group(search);
   AddNumber(command, "--top", "N", &flags->top, Between(1, 64), "how many of the best points (1)")
       ->group(search);
@@ -244,7 +246,7 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
   command
       ->add_option("--refine", flags->refinement,
                    "between the points: none, zoom, parabola, brent or newton (none)")
-      ->check(CLI::IsMember(RefinementNames()))
+      ->check(OneOf(RefinementNames()))
       ->type_name("NAME")
       ->group(search);
   command

@@ -24,6 +24,7 @@ absl::StatusOr<NumberFile> FromDoubles(const std::string& path, const std::strin
         absl::StrCat(path, " has ", bytes.size(), " bytes, not a multiple of the 8 of a number"));
   }
   NumberFile file;
+  if (bytes.empty()) return absl::InvalidArgumentError(absl::StrCat(path, " is empty"));
   file.numbers.resize(bytes.size() / sizeof(double));
   std::memcpy(file.numbers.data(), bytes.data(), bytes.size());
   return file;
@@ -44,6 +45,10 @@ absl::StatusOr<NumberFile> FromText(const std::string& path, const std::string& 
       }
       file.numbers.push_back(number);
     }
+  }
+  if (file.numbers.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, text.empty() ? " is empty" : " has no numbers in it"));
   }
   return file;
 }

@@ -9,6 +9,7 @@
 #include "client/cpp/admin_client.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/connect_errors.h"
+#include "client/ctl/common/named_value.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
 #include "client/ctl/operate/flight_trace.h"
@@ -40,6 +41,13 @@ const std::map<std::string, v1::InjectFaultRequest::Kind>& Faults() {
   return faults;
 }
 
+template <typename Value>
+std::vector<std::string> NamesOf(const std::map<std::string, Value>& values) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : values) names.push_back(name);
+  return names;
+}
+
 class AdminCommand final : public Command {
  public:
   CLI::App* AddTo(CLI::App* app) override {
@@ -58,7 +66,7 @@ class AdminCommand final : public Command {
         ->add_option("action", action_,
                      "config, log-level, drain, records, trace, quarantine or inject")
         ->required()
-        ->check(CLI::IsMember(Actions()))
+        ->check(OneOf(NamesOf(Actions())))
         ->type_name("ACTION");
     command
         ->add_option("argument", argument_,
@@ -97,9 +105,8 @@ class AdminCommand final : public Command {
       return FailArguments(absl::InvalidArgumentError("--lift is of quarantine"));
     }
     if (action_ == "inject" && Faults().count(argument_) == 0) {
-      return FailArguments(absl::InvalidArgumentError(absl::StrFormat(
-          "FAULT %s is not one of stall, fail, corrupt, no-memory, lose, device-fault",
-          argument_)));
+      return FailArguments(
+          absl::InvalidArgumentError(NotOneOf("FAULT", argument_, NamesOf(Faults()))));
     }
     trace_ = outputs_.Open(action_, action_ == "trace" ? argument_ : "");
     if (!outputs_.status().ok()) {

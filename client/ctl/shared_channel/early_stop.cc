@@ -1,5 +1,7 @@
 #include "client/ctl/shared_channel/early_stop.h"
 
+#include "client/ctl/common/options.h"
+
 namespace baseband::ctl {
 
 std::vector<std::string> NamesOfEarlyStops() { return {kParityStop, "crc", "none"}; }
@@ -15,7 +17,7 @@ CLI::Option* AddEarlyStopFlag(CLI::App* app, std::string* name) {
       ->add_option("--early-stop", *name,
                    "a code block is done when its parity checks hold (parity), when they or its"
                    " CRC do (crc), or after all iterations (none) (parity)")
-      ->check(CLI::IsMember(NamesOfEarlyStops()))
+      ->check(OneOf(NamesOfEarlyStops()))
       ->type_name("RULE");
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "client/ctl/carrier/carrier_signal.h"
+#include "client/ctl/common/options.h"
 #include "client/ctl/common/symbols.h"
 #include "kernels/nr/demap.h"
 
@@ -93,7 +94,7 @@ CLI::Option* AddInputFlag(CLI::App* app, std::string* name) {
       ->add_option("--input", *name,
                    "what is decoded: symbols of int8, int16, float16 or float32, or llr-int8, "
                    "llr-int6, llr-int4 (int16)")
-      ->check(CLI::IsMember(NamesOfReceivedTypes()))
+      ->check(OneOf(NamesOfReceivedTypes()))
       ->type_name("TYPE");
 }
 

@@ -51,7 +51,8 @@ class BerCommand final : public Command {
               "a point ends with this many frame errors or --max-frames (100)");
     AddNumber(command, "--max-frames", "N", &max_frames_, frames, "most frames of a point (20000)");
     AddNumber(command, "--floor", "FER", &floor_, Between(0, 1),
-              "a curve ends after a point whose frame error rate is not above this (0)");
+              "a curve ends after a point whose frame error rate is not above this, and says which"
+              " are left out (0)");
     AddNumber(command, "--frames-per-request", "N", &frames_per_request_, Between(1, 65536),
               "how many travel together (128)");
     AddNumber(command, "--seed", "N", &seed_, kSeeds, "of information and noise (1)");
@@ -234,8 +235,13 @@ class BerCommand final : public Command {
         PrintPoint(point);
       }
       if (rate->fer() <= floor_) {
+        // The others are not measured, which is to be told.
+        curve->left_out.assign(ebn0_db.begin() + static_cast<int64_t>(i) + 1, ebn0_db.end());
         break;
       }
+    }
+    if (const std::string told = ToText(curve->left_out, floor_); !told.empty() && !flags.json) {
+      absl::FPrintF(outputs_.report(), "%s", told);
     }
     return absl::OkStatus();
   }

@@ -82,6 +82,7 @@ nlohmann::ordered_json ToJson(const Curve& curve) {
                               {"mean_iterations", point.rate.mean_iterations()},
                               {"seconds", point.seconds}});
   }
+  json["left_out_db"] = curve.left_out;
   return json;
 }
 

@@ -8,6 +8,7 @@
 #include "client/ctl/ldpc/code_flags.h"
 #include "client/ctl/ldpc/error_rate.h"
 #include "client/ctl/plot/plot.h"
+#include "client/ctl/studies/left_out.h"
 #include "nlohmann/json_fwd.hpp"
 
 namespace baseband::ctl {
@@ -23,6 +24,7 @@ struct Curve {
   DecodeFlags flags;
   v1::DecodeGroup decode;
   std::vector<CurvePoint> points;
+  LeftOut left_out{};
 };
 
 // A header line, and a row for each point.

@@ -57,9 +57,10 @@ class BlerCommand final : public Command {
               " (50)");
     AddNumber(command, "--max-blocks", "N", &spec_.max_blocks, blocks,
               "most blocks of a point (1000)");
-    AddNumber(command, "--floor", "BLER", &floor_, Between(0, 1),
-              "a curve ends after a point whose error rate after one transmission is not above this"
-              " (0)");
+    AddNumber(
+        command, "--floor", "BLER", &floor_, Between(0, 1),
+        "a curve ends after a point whose error rate after one transmission is not above this,"
+        " and says which are left out (0)");
     AddNumber(command, "--blocks-per-request", "N", &blocks_per_request_, Between(1, 65536),
               "how many travel together at most (16)");
     AddNumber(command, "--seed", "N", &spec_.seed, kSeeds, "of information and noise (1)");
@@ -247,8 +248,13 @@ class BlerCommand final : public Command {
         std::fflush(outputs_.report());
       }
       if (counts->bler(0) <= floor_) {
+        // The others are not measured, which is to be told.
+        curves->left_out.assign(points.begin() + static_cast<int64_t>(i) + 1, points.end());
         break;
       }
+    }
+    if (const std::string told = ToText(curves->left_out, floor_); !told.empty() && !flags.json) {
+      absl::FPrintF(outputs_.report(), "%s", told);
     }
     return absl::OkStatus();
   }

@@ -100,6 +100,7 @@ nlohmann::ordered_json ToJson(const BlerCurves& curves) {
                               {"after", std::move(after)},
                               {"seconds", point.seconds}});
   }
+  json["left_out_db"] = curves.left_out;
   return json;
 }
 

@@ -8,6 +8,7 @@
 #include "client/ctl/common/table.h"
 #include "client/ctl/plot/plot.h"
 #include "client/ctl/studies/bler_curve.h"
+#include "client/ctl/studies/left_out.h"
 #include "nlohmann/json_fwd.hpp"
 
 namespace baseband::ctl {
@@ -23,6 +24,7 @@ struct BlerCurves {
   TransportFormat format;
   int transmissions = 1;
   std::vector<BlerPoint> points;
+  LeftOut left_out{};
 };
 
 // A row for each point and number of transmissions.

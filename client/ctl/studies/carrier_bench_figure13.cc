@@ -178,7 +178,7 @@ absl::StatusOr<BenchResult> RunFigure13(Bench* bench) {
                         {"nmse_over_noise_drawn", energies.error / energies.noise},
                         {"theory", 1 / snr},
                         {"locked", static_cast<double>(accuracy.locked)},
-                        {"frequency_rms", accuracy.frequency_rms},
+                        {"frequency_rms_cycles_per_symbol", accuracy.frequency_rms},
                         {"frequency_rms_over_known_bound", accuracy.frequency_rms / bound}});
       absl::StrAppendFormat(&line, " %11.5f", nmse[m].back());
     }

@@ -92,10 +92,11 @@ absl::StatusOr<BenchResult> RunPilots(Bench* bench) {
            {"locked", static_cast<double>(a.locked)},
            {"right", static_cast<double>(a.right)},
            {"locked_wrong", static_cast<double>(a.locked_wrong)},
-           {"frequency_rms", a.frequency_rms},
-           {"frequency_predicted", a.frequency_predicted},
-           {"frequency_bound_pilots", pilots ? FrequencyBound(known, spec.known_positions) : NAN},
-           {"frequency_bound_known", FrequencyBound(known, spec.num_symbols)}});
+           {"frequency_rms_cycles_per_symbol", a.frequency_rms},
+           {"frequency_predicted_cycles_per_symbol", a.frequency_predicted},
+           {"frequency_bound_pilots_cycles_per_symbol",
+            pilots ? FrequencyBound(known, spec.known_positions) : NAN},
+           {"frequency_bound_known_cycles_per_symbol", FrequencyBound(known, spec.num_symbols)}});
       bench->Say(absl::StrFormat("%-16s  %-6s  %5.1f  %6d  %6d  %5d  %14d  %13.2e",
                                  constellation.name, pilots ? "dvbs2" : "none", snr_db, a.frames,
                                  a.locked, a.right, a.locked_wrong, a.frequency_rms));

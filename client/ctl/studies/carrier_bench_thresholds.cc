@@ -159,7 +159,7 @@ absl::StatusOr<BenchResult> RunThresholds(Bench* bench) {
     Table::Row row = {{"constellation", constellation.name},
                       {"symbols", static_cast<double>(search.num_symbols())},
                       {"power", static_cast<double>(search.power())},
-                      {"range", 0.5 / search.power()},
+                      {"range_cycles_per_symbol", 0.5 / search.power()},
                       {"operating_snr_db", constellation.operating_snr_db}};
     std::string line = absl::StrFormat("%-18s  %4d  %9.1f", constellation.name, search.power(),
                                        constellation.operating_snr_db);

@@ -95,7 +95,9 @@ class FrontEnd:
 
 def _numbers(samples: Any) -> npt.NDArray[Any]:
     """complex64, or float32 of a real signal; full scale is 1."""
-    array = checked("samples", samples, "complex64", "float32", "int16", "int8")
+    array = checked("samples", samples, "complex64", "complex128", "float32", "int16", "int8")
+    if array.dtype.kind == "c":
+        array = array.astype(np.complex64, copy=False)
     if array.ndim == 2:
         check_last("samples", array, 2, "I and Q")
     elif array.ndim != 1:

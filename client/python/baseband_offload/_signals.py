@@ -175,7 +175,7 @@ class SignalMethods:
         Parameters
         ----------
         samples : ndarray
-            complex64, or I and Q of float32, int16 or int8 along a last axis; a real signal is
+            complex64 or complex128, or I and Q of float32, int16 or int8 along a last axis; a real signal is
             one-dimensional float32, int16 or int8.
         sample_rate_hz : float
         channels : sequence of Channel

@@ -49,11 +49,23 @@ def _is_same_host(server: str) -> bool:
     return server == "localhost" or server.startswith(names) or _is_private(server)
 
 
+def _check_address(server: str) -> None:
+    """gRPC takes a scheme that it does not know for a name, and a port modulo 65536."""
+    scheme, slashes, _ = server.partition("://")
+    if slashes and scheme not in ("dns", "unix"):
+        raise ValueError(f"target {server!r}: it takes no {scheme}://, but HOST:PORT, unix:PATH or dns:///NAME:PORT")
+    port = "" if server.startswith(("unix", "vsock:")) else server.rpartition(":")[2]
+    if ":" in server and port.isascii() and port.isdigit() and not 1 <= int(port) <= 65535:
+        raise ValueError(f"target {server!r}: port {port} is not in [1, 65535]")
+
+
 def parse_target(target: str) -> Target:
-    """ValueError: `target` is empty, or a list of what gRPC cannot take as a list."""
+    """ValueError: `target` is empty, a URL of the web, or a list of what gRPC cannot take as a list."""
     if not target:
         raise ValueError("target is empty")
     servers = target.split(",")
+    for server in servers:
+        _check_address(server)
     if len(servers) == 1:
         return Target(target, target.startswith("dns:"), _is_same_host(target), _is_private(target))
     families = {_address(server, needs_port=True)[0] for server in servers}

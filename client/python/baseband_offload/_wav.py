@@ -46,6 +46,8 @@ class _Reader:
         return found
 
     def read(self) -> Head:
+        if self.size == 0:
+            raise self.refuse("is empty")
         riff = self.take(12)
         self.is_64 = riff[:4] in (b"RF64", b"BW64")
         if not (self.is_64 or riff[:4] == b"RIFF") or riff[8:] != b"WAVE":
@@ -61,7 +63,9 @@ class _Reader:
         sample = int(self.head.name[1:]) // 8 * self.head.channels
         if self.is_open:
             self.data -= self.data % sample
-        if self.data == 0 or self.data % sample:
+        if self.data == 0:
+            raise self.refuse("is empty: its chunk 'data' has no bytes")
+        if self.data % sample:
             raise self.refuse(f"has {self.data} bytes of samples, not a multiple of the {sample} of a sample")
         self.head.count = self.data // sample
         return self.head

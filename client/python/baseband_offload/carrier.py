@@ -31,7 +31,8 @@ _MOST_OF_FRACTION = 4096
 class Sweep:
     """Of ``fine="sweep"``: candidates within +-`range` of the best bin, `step` apart, cycles per symbol.
 
-    Zeros are the server's choice: 1 / (2 frame_symbols), and 5e-7.
+    Zeros are the server's choice, for frames of every length: 1 / (2 frame_symbols), and 5e-7 or what makes at
+    least 30 steps of the range, and no more than there may be.
     """
 
     range: float = 0.0
@@ -100,7 +101,7 @@ class Recovered:
     frequency, frequency_stddev : ndarray of float64
         Cycles per symbol; of samples these are symbols as they are, not nominal ones.
     frequency_hz, frequency_stddev_hz : ndarray of float64
-        0 without `symbol_rate_hz`.
+        NaN without `symbol_rate_hz`.
     phase, phase_stddev : ndarray of float64
         Radians at the `reference`, modulo 2 pi / `ambiguity`.
     ambiguity : ndarray of uint32
@@ -256,7 +257,7 @@ def recover_carrier_request(
     if symbol_timing is None:
         check_range("frame_symbols", shape[-1], 16, 1048576)
     else:
-        check_range("frame_samples", shape[-1], 32, 1 << 25)
+        check_range("frame_samples", shape[-1], 33, 16794010)  # at 2 and 16 a symbol
     check_type("sweep", sweep, Sweep, "a Sweep")
     check_type("pll", pll, Pll, "a Pll")
     frames = shape[:-1]
@@ -290,6 +291,8 @@ def recover_carrier_request(
         found = answer.items("frames", count)
         lock = np.array([_messages.enum_name("CarrierLock", frame.lock) for frame in found]).reshape(frames)
         floats = {name: np.array([getattr(f, name) for f in found], np.float64).reshape(frames) for name in _FLOATS}
+        if not symbol_rate_hz:  # so nobody knows Hz
+            floats.update({name: np.full(frames, np.nan) for name in ("frequency_hz", "frequency_stddev_hz")})
         (reach,) = answer.items("reaches", 1)
         timing = None if symbol_timing is None else _read_timing(answer.items("timings", count), frames)
         symbols_shape = (*frames, reach.frame_symbols, *iq)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from . import _messages
 from ._arrays import Array, as_bytes, as_float32, check_last, checked
-from ._checks import check_each, check_whole
+from ._checks import check_each, check_number, check_type, check_whole
 from ._request import Answer, Request, Timing
 
 Frequency = Union[float, fractions.Fraction]
@@ -68,6 +68,11 @@ class Channel:
     def __post_init__(self) -> None:
         check_whole("down", self.down, 1, 4096)
         check_whole("up", self.up, 1, 4096)
+        check_number("gain", self.gain)
+        if np.float32(self.gain) == 0:
+            raise ValueError(f"gain {self.gain} is 0, which stands for 1 in the contract")
+        for name in ("design", "output", "nco"):
+            check_type(name, getattr(self, name), str, "a str")
 
     def _message(self) -> Any:
         if (self.taps is None) == (self.pass_edge_hz == 0):
@@ -188,9 +193,10 @@ def _frequency(frequency: Frequency) -> Any:
 
 
 def _format(samples: Any, is_iq: bool) -> tuple[Array, str]:
-    """The samples, and the name of their format."""
-    array = checked("samples", samples, "complex64", "float32", "int16", "int8")
+    """The samples, and the name of their format. complex128 becomes complex64."""
+    array = checked("samples", samples, "complex64", "complex128", "float32", "int16", "int8")
     if array.dtype.kind == "c":
+        array = array.astype(np.complex64, copy=False)
         wanted, name = 1, "complex_float32"
     else:
         wanted, name = (2, "complex_") if is_iq else (1, "real_")

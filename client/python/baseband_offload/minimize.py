@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
 from typing import Any, Mapping, Optional, Sequence, Union
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from . import _messages
 from ._arrays import Array, Bytes, as_bytes, checked
-from ._checks import check_each, check_range, check_whole
+from ._checks import check_each, check_number, check_range, check_type, check_whole
 from ._request import Answer, Request, Timing
 
 
@@ -36,6 +37,13 @@ class Expression:
     text: str
     scalars: Mapping[str, float] = dataclasses.field(default_factory=dict)
     arrays: Mapping[str, Array] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_type("text", self.text, str, "a str")
+        check_type("scalars", self.scalars, collections.abc.Mapping, "a dict of numbers by their names")
+        check_type("arrays", self.arrays, collections.abc.Mapping, "a dict of arrays by their names")
+        for name, value in self.scalars.items():
+            check_number(f"scalars[{name!r}]", value)
 
     def _field(self) -> tuple[str, Any, tuple[Bytes, ...]]:
         arrays = {name: _signal(name, array, "float64") for name, array in self.arrays.items()}
@@ -71,6 +79,9 @@ class Sinusoids:
     y: Array
     sampling_interval_s: float
     fixed_columns: Sequence[Array] = ()
+
+    def __post_init__(self) -> None:
+        check_type("fixed_columns", self.fixed_columns, collections.abc.Iterable, "a list of arrays")
 
     def _field(self) -> tuple[str, Any, tuple[Bytes, ...]]:
         y = _signal("y", self.y, "float64", "complex128")
@@ -210,6 +221,7 @@ def minimize_request(
     """A request of `Client.minimize`; its results are those of one response."""
     check_each("axes", axes, Axis)
     check_whole("axes", len(axes), 1, 4)
+    check_type("separation", separation, collections.abc.Iterable, "a list of whole numbers")
     if progress_interval:
         check_range("progress_interval", progress_interval, 0.01, 60)
     if isinstance(functional, str):

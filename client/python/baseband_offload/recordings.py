@@ -91,7 +91,9 @@ def _load(path: Path, name: str, zero: float, begin: int = 0, count: int = -1) -
     size = pathlib.Path(path).stat().st_size - begin
     if count < 0:
         count, rest = divmod(size, width * dtype.itemsize)
-        if rest or not count:
+        if not size:
+            raise ValueError(f"{path} is empty")
+        if rest:
             raise ValueError(f"{path} has {size} bytes, not a multiple of the {width * dtype.itemsize} of a sample ({name})")
     found: Array = np.memmap(path, dtype, "r", begin, (count * width,))
     if kind == "u8" and zero == 128:

@@ -200,6 +200,11 @@ def _check_sent(name: str, sent: int, qm: int, layers: int) -> None:
         raise ValueError(f"{name} {sent} is not a multiple of layers * qm, {qm * layers}")
 
 
+def _check_block(block: Any) -> None:
+    if not hasattr(block, "_sent"):
+        raise TypeError(f"block {block!r} is {type(block).__name__}, neither a TransportBlock nor a CodeBlock")
+
+
 def _block(block: Block, **fields: Any) -> Any:
     return _messages.message("SharedChannelBlock", rv=block.rv, qm=block.qm, c_init=block.c_init, **fields)
 
@@ -208,6 +213,7 @@ def encode_shared_channel_request(
     data: npt.NDArray[np.uint8], block: Block, *, output: str = "bits", scale: float = 0.0
 ) -> Request[EncodedSharedChannel]:
     """A request of `Client.encode_shared_channel`."""
+    _check_block(block)
     data = checked("data", data, "uint8")
     check_last("data", data, block._bytes, "the bytes of a block")
     blocks = data.shape[:-1]
@@ -263,6 +269,7 @@ def decode_shared_channel_request(
     early_stop: str = "parity",
 ) -> Request[DecodedSharedChannel]:
     """A request of `Client.decode_shared_channel`."""
+    _check_block(block)
     array, blocks, name = _received(received, block)
     check_whole("max_iterations", max_iterations, 1, 100)
     if name.startswith("symbols") and noise_variance is None:

@@ -1,5 +1,6 @@
 #include "server/operations/recover_carrier/carrier_parameters.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -101,6 +102,19 @@ absl::StatusOr<timing::PulseShape> PulseFromProto(const v1::SymbolTiming& messag
   return shape;
 }
 
+// What sweep.step 0 stands for. The paper's 5e-7 has thirty candidates to either side of the best
+// bin in its frames of 32400 symbols; longer ones, whose bins are narrower, are to have as many,
+// and short ones no more than there may be. A range that is wide for its frame is not made to fit:
+// its candidates would pass the line by.
+double DefaultSweepStep(double range, int guard_bins, int frame_symbols) {
+  constexpr double kFewest = 30;
+  const double most = (carrier::kMaxSweepBins - 1) / 2 - guard_bins;
+  const double half_bin = 0.5 / frame_symbols;
+  if (range == 0.0) range = half_bin;
+  const double coarser = std::min(range / most, half_bin / kFewest);
+  return std::min(std::max(carrier::Parameters().sweep_step, coarser), range / kFewest);
+}
+
 }  // namespace
 
 absl::StatusOr<FrameShape> FrameFromProto(const v1::CarrierGroup& message) {
@@ -193,7 +207,7 @@ absl::StatusOr<std::vector<carrier::Iq>> KnownFromProto(const v1::KnownSymbols& 
 }
 
 absl::StatusOr<carrier::Parameters> ParametersFromProto(const v1::CarrierGroup& message,
-                                                        bool has_known) {
+                                                        int frame_symbols, bool has_known) {
   carrier::Parameters parameters;
   BASEBAND_ASSIGN_OR_RETURN(parameters.format, FormatFromProto(message.format()));
   const bool is_int16 = parameters.format == carrier::SampleFormat::kInt16;
@@ -213,12 +227,15 @@ absl::StatusOr<carrier::Parameters> ParametersFromProto(const v1::CarrierGroup& 
   }
   const v1::SweepOptions& sweep = message.sweep();
   parameters.sweep_range = sweep.range();
-  if (sweep.step() != 0.0) {
-    parameters.sweep_step = sweep.step();
-  }
   BASEBAND_RETURN_IF_ERROR(
       CheckRange("sweep.guard_bins", sweep.guard_bins(), 0, carrier::kMaxGuardBins));
   parameters.sweep_guard_bins = static_cast<int>(sweep.guard_bins());
+  if (sweep.step() != 0.0) {
+    parameters.sweep_step = sweep.step();
+  } else if (parameters.fine == carrier::Fine::kSweep) {
+    parameters.sweep_step =
+        DefaultSweepStep(sweep.range(), parameters.sweep_guard_bins, frame_symbols);
+  }
   parameters.sweep_interpolate = sweep.interpolate();
   if (message.pll().bandwidth() != 0.0F) {
     parameters.pll_bandwidth = message.pll().bandwidth();

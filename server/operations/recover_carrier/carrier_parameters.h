@@ -29,8 +29,9 @@ absl::StatusOr<FrameShape> FrameFromProto(const v1::CarrierGroup& message);
 absl::StatusOr<std::vector<carrier::Iq>> KnownFromProto(const v1::KnownSymbols& message,
                                                         int frame_symbols);
 
+// Of frames of `frame_symbols`, by which the defaults of a sweep go.
 absl::StatusOr<carrier::Parameters> ParametersFromProto(const v1::CarrierGroup& message,
-                                                        bool has_known);
+                                                        int frame_symbols, bool has_known);
 
 }  // namespace baseband::server
 

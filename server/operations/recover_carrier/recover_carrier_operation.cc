@@ -49,7 +49,8 @@ struct RecoverCarrierTraits {
         group.symbol_rate_hz,
         PositiveOr("symbol_rate_hz", message.symbol_rate_hz(), kMaxSymbolRateHz, 0.0));
     BASEBAND_ASSIGN_OR_RETURN(group.known, KnownFromProto(message.known(), group.frame_symbols));
-    BASEBAND_ASSIGN_OR_RETURN(group.parameters, ParametersFromProto(message, !group.known.empty()));
+    BASEBAND_ASSIGN_OR_RETURN(group.parameters,
+                              ParametersFromProto(message, frame.symbols, !group.known.empty()));
     BASEBAND_RETURN_IF_ERROR(
         frame.has_timing ? timing::CheckParameters(group.parameters, frame.pulse, frame.timing,
                                                    frame.received, group.known)

@@ -1,8 +1,13 @@
 // The parts of recover, carrier-signal and carrier-bench that need no server.
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "client/ctl/carrier/carrier_flags.h"
 #include "client/ctl/carrier/carrier_report.h"
 #include "client/ctl/carrier/carrier_signal.h"
@@ -373,6 +378,9 @@ TEST(CarrierReportTest, EveryReasonHasPlainWords) {
   }
 }
 
+constexpr const char* kUnits[] = {"_cycles_per_symbol", "_hz",   "_rad",    "_db",
+                                  "_fraction",          "_nats", "_symbols"};
+
 TEST(CarrierReportTest, CsvAndJsonHaveARowAFrame) {
   Recovered recovered;
   recovered.frames.resize(2);
@@ -389,6 +397,29 @@ TEST(CarrierReportTest, CsvAndJsonHaveARowAFrame) {
   EXPECT_EQ(json["frames"].size(), 2);
   EXPECT_EQ(json["frames"][1]["lock"], "no_peak");
   EXPECT_EQ(json["frames_locked"], 1);
+}
+
+// A header without them leaves a reader to guess at degrees and per cent.
+TEST(CarrierReportTest, TheHeaderOfTheCsvHasTheUnits) {
+  Recovered recovered;
+  recovered.frames.resize(1);
+  recovered.timings.resize(1);
+  CarrierReport report;
+  report.recovered = &recovered;
+  const std::string csv = ToCsv(report);
+  const std::vector<absl::string_view> columns =
+      absl::StrSplit(absl::string_view(csv).substr(0, csv.find('\n')), ',');
+  const std::set<absl::string_view> without = {"frame",       "lock",    "ambiguity",
+                                               "resolution",  "gain",    "peak_ratio",
+                                               "timing_lock", "refined", "line"};
+  for (const absl::string_view column : columns) {
+    EXPECT_TRUE(without.count(column) > 0 ||
+                std::any_of(std::begin(kUnits), std::end(kUnits),
+                            [&](const char* unit) { return absl::EndsWith(column, unit); }))
+        << column;
+  }
+  const std::string row = csv.substr(csv.find('\n') + 1);
+  EXPECT_EQ(std::count(row.begin(), row.end(), ','), static_cast<int64_t>(columns.size()) - 1);
 }
 
 TEST(TableTest, WordsAreQuotedWhereTheyMustBeAndWhatIsNoNumberIsEmpty) {

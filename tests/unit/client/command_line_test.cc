@@ -8,9 +8,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/common/options.h"
+#include "client/ctl/common/session.h"
 #include "tests/support/matchers.h"
+#include "tests/support/test_files.h"
 
 namespace baseband::ctl {
 namespace {
@@ -89,7 +93,9 @@ TEST_F(CommandLineTest, EveryOptionOfANumberOrATimeIsMadeByTheOneHelper) {
     if (option->get_expected_max() == 0 || IsNumber(option) || IsTime(option)) {
       return;
     }
-    EXPECT_THAT(Refusal(option, "wrong"), AnyOf("", HasSubstr("not in {"))) << name;
+    EXPECT_THAT(Refusal(option, "wrong"),
+                AnyOf("", HasSubstr("'wrong' is not one of "), HasSubstr("{man,bash,zsh}")))
+        << name;
     EXPECT_THAT(option->get_type_name(), Not(ContainsRegex("SECONDS|^(INT|UINT|FLOAT|MS)")))
         << name;
   });
@@ -116,7 +122,7 @@ TEST_F(CommandLineTest, EveryNumberTakesSuffixesAndSaysItsRange) {
                 AnyOf("", HasSubstr("1e300 is not "), HasSubstr("'1e300' is not a whole number")))
         << name;
     EXPECT_THAT(option->get_description(),
-                ContainsRegex("in [[(][-0-9e.kKMGTi]+, [-0-9e+.kKMGTi]+]|[>]=? 0|any number"))
+                ContainsRegex("in [[(][-0-9e.kKMGTi]+, [-0-9e+.kKMGTi]+[])]|[>]=? 0|any number"))
         << name;
     EXPECT_THAT(option->get_type_name(), Not(AnyOf("", "INT", "UINT", "FLOAT", "TEXT"))) << name;
   });
@@ -173,6 +179,25 @@ TEST_F(CommandLineTest, HelpOfACommandIsWhatItsFlagPrints) {
     EXPECT_EQ(help, Printed({name, "--help"}));
     EXPECT_THAT(help, HasSubstr(absl::StrCat("basebandctl ", name))) << help;
   }
+}
+
+// One text in one line, without what marks words in a guide.
+std::string Plain(const std::string& text) {
+  return absl::StrJoin(absl::StrSplit(absl::StrReplaceAll(text, {{"*", ""}}),
+                                      absl::ByAnyChar(" \n"), absl::SkipEmpty()),
+                       " ");
+}
+
+TEST_F(CommandLineTest, TheGuideHasTheExitCodesOfTheHelp) {
+  EXPECT_THAT(Plain(Printed({"help"})), HasSubstr(Plain(kExitCodes)));
+  EXPECT_THAT(Plain(testing::ReadAll(BASEBAND_CTL_GUIDE)), HasSubstr(Plain(kExitCodes)));
+  // Each with its meaning, and no other.
+  std::string codes;
+  for (const int code :
+       {kOk, kBadArguments, kCannotConnect, kRpcFailed, kNegativeResult, kInterrupted}) {
+    absl::StrAppend(&codes, codes.empty() ? "" : "[^0-9]*", code, " ");
+  }
+  EXPECT_THAT(Plain(kExitCodes), ContainsRegex("^Exit codes: " + codes + "[^0-9]*$"));
 }
 
 TEST_F(CommandLineTest, EveryOptionIsExplained) {

@@ -30,6 +30,16 @@ std::string Refusal(const DownconvertFlags& flags) {
   return std::string(plan.status().message());
 }
 
+// On the wire it stands for 1: it would be taken for that silently.
+TEST(DownconvertFlagsTest, AGainOfZeroIsRefused) {
+  DownconvertFlags flags = OneChannel();
+  EXPECT_EQ(ToDownconvertPlan(flags, {})->setup.channels(0).gain(), 1);
+  for (const double gain : {0.0, 1e-60}) {
+    flags.common.gain = gain;
+    EXPECT_THAT(Refusal(flags), HasSubstr("gain (--gain) 0"));
+  }
+}
+
 TEST(DownconvertFlagsTest, AChannelHasAMaskThatSuitsItsRate) {
   const auto plan = ToDownconvertPlan(OneChannel(), {});
   ASSERT_THAT(plan, IsOk());

@@ -97,6 +97,15 @@ TEST(HttpGetTest, WhatIsNoHttpIsNoAnswer) {
   }
 }
 
+// The frame by which every gRPC server begins.
+TEST(HttpGetTest, AtAGrpcServerItSaysWhereThePageIs) {
+  OneAnswer server([](int fd) { Send(fd, std::string("\0\0\0\4\0\0\0\0\0", 9)); });
+  EXPECT_THAT(HttpGet(server.host(), kLong),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("speaks another protocol, as gRPC at a server's --listen"),
+                             HasSubstr("--metrics-listen"))));
+}
+
 TEST(HttpGetTest, APageWithoutEndIsGivenUp) {
   OneAnswer server([](int fd) {
     const std::string part(1 << 20, 'x');

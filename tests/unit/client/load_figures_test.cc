@@ -32,6 +32,7 @@ Ended Call(Outcome outcome, int64_t due_ms, int64_t end_ms) {
 
 TEST(LoadRecorderTest, ACallCountsWhereItWasDueAndInTheIntervalItEnded) {
   Recorder recorder(TwoSeconds(), 1);
+  for (const int64_t due_ms : {500, 1100, 1900, 2900, 3000}) recorder.OnClosedSend(due_ms * kMs);
   recorder.OnEnd(Call(Outcome::kGood, 500, 1500));  // of the warm-up, ends in the window
   recorder.OnEnd(Call(Outcome::kGood, 1100, 1102));
   recorder.OnEnd(Call(Outcome::kLate, 1900, 2500));
@@ -51,6 +52,24 @@ TEST(LoadRecorderTest, ACallCountsWhereItWasDueAndInTheIntervalItEnded) {
   EXPECT_EQ(totals.Window().outcomes.due(), 3);
   EXPECT_EQ(totals.Window().message_bytes, 300);
   EXPECT_EQ(totals.Window().info_bits, 20) << "late calls bring nothing";
+}
+
+// Progress is told while calls are in flight: those that are have been due.
+TEST(LoadRecorderTest, ACallIsDueWhileItIsInFlight) {
+  Recorder recorder(TwoSeconds(), 1);
+  recorder.OnSend(500 * kMs, 500 * kMs, false);  // of the warm-up
+  recorder.OnSend(1100 * kMs, 1100 * kMs, false);
+  recorder.OnClosedSend(1200 * kMs);
+  recorder.OnSend(2500 * kMs, 2500 * kMs, false);
+  EXPECT_EQ(recorder.At(0).due, 2);
+  EXPECT_EQ(recorder.DueWithin(1), 2);
+  EXPECT_EQ(recorder.DueWithin(2), 3);
+  EXPECT_EQ(recorder.due(), 3);
+  EXPECT_EQ(recorder.in_flight(), 4);
+  recorder.OnEnd(Call(Outcome::kGood, 1100, 1300));
+  recorder.OnEnd(Call(Outcome::kSkipped, 1400, 1500));  // which was never sent
+  EXPECT_EQ(recorder.DueWithin(1), 3);
+  EXPECT_EQ(recorder.in_flight(), 3);
 }
 
 TEST(LoadRecorderTest, WrongAnswersOfTheWarmUpAreCountedApart) {

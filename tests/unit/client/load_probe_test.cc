@@ -24,6 +24,7 @@ load::LoadResult ResultOf(int good, int others, Outcome outcome = Outcome::kRefu
     call.outcome = i < good ? Outcome::kGood : outcome;
     call.due_ns = i * kMillisecond;
     call.end_ns = (i + 1) * kMillisecond;
+    if (call.outcome != Outcome::kSkipped) recorder.OnClosedSend(call.due_ns);
     recorder.OnEnd(call);
   }
   load::LoadResult result;
@@ -77,6 +78,19 @@ TEST(LoadReportTest, WhereNothingIsBorneTheProbesAndTheirWrongAnswersAreTold) {
   EXPECT_EQ(ToJson(report).dump().find("\"knee_per_s\":0"), std::string::npos);
 }
 
+TEST(LoadReportTest, ALoadOfWhichMostCallsAreNotAnsweredIsNegative) {
+  LoadReport report;
+  report.result = ResultOf(10, 10);
+  EXPECT_FALSE(report.IsNegative());
+  for (const Outcome outcome : {Outcome::kRefused, Outcome::kExpired, Outcome::kSkipped}) {
+    report.result = ResultOf(10, 11, outcome);
+    EXPECT_TRUE(report.IsNegative());
+    EXPECT_THAT(ToText(report), HasSubstr("of 21 calls that were due only 10 were answered"));
+  }
+  report.result = ResultOf(1, 20, Outcome::kLate);
+  EXPECT_FALSE(report.IsNegative()) << "late answers are for --fail-above to limit";
+}
+
 TEST(KneeProbeTest, TheNextRateIsBelowTheLastAndBelowWhatWasAnswered) {
   load::LoadResult result = ResultOf(20, 0);
   result.spec.pace.rate = 20;
@@ -127,7 +141,7 @@ TEST(LoadReportTest, WhereNoCallIsAnsweredInTimeTheResultIsNegative) {
     EXPECT_TRUE(report.IsNegative());
     EXPECT_EQ(report.BrokenLimits().empty(), outcome == Outcome::kLate);
     EXPECT_THAT(ToText(report), HasSubstr("! no call was answered rightly and in time"));
-    report.result = ResultOf(1, 20, outcome);
+    report.result = ResultOf(20, 20, outcome);
     EXPECT_FALSE(report.IsNegative());
   }
 }

@@ -145,15 +145,18 @@ TEST(LoadScenarioTest, FlagsWinOverTheFileAndReplaceItsKindOfPace) {
 TEST(LoadScenarioTest, WhatDoesNotGoTogetherIsRefused) {
   PaceSettings both = WithRate(5);
   both.cells = 4;
-  EXPECT_THAT(ToPace(both),
-              StatusIs(absl::StatusCode::kInvalidArgument, "cells and a rate do not go together"));
+  EXPECT_THAT(ToPace(both), StatusIs(absl::StatusCode::kInvalidArgument,
+                                     "cells (--cells) and a rate (--rate) do not go together"));
   PaceSettings lone;
   lone.jitter = absl::Microseconds(1);
   EXPECT_THAT(ToPace(lone),
-              StatusIs(absl::StatusCode::kInvalidArgument, "slot and jitter go with cells only"));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "slot and jitter (--slot, --jitter) go with cells (--cells) only"));
   for (PaceSettings open : {WithRate(5), WithCells(5)}) {
     open.in_flight = 7;
-    EXPECT_THAT(ToPace(open), IsInvalid("in_flight goes neither with a rate nor with cells"));
+    EXPECT_THAT(
+        ToPace(open),
+        IsInvalid("in_flight (--in-flight) goes neither with a rate (--rate) nor with cells"));
   }
   PaceSettings odd = WithRate(5);
   odd.arrivals = "weibull";

@@ -12,6 +12,7 @@ namespace baseband::client {
 namespace {
 
 using ::baseband::testing::IsInvalid;
+using ::baseband::testing::IsOk;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -39,6 +40,21 @@ TEST(TargetTest, AListOfAnythingElseIsRefusedWithWhatToWriteInstead) {
   for (const char* target : {"gpu1:50151,gpu2:50151", "10.0.0.1:1,[fd00::1]:1", "10.0.0.1:1,",
                              "10.0.0.1,10.0.0.2", "unix:/a,unix:/b"}) {
     EXPECT_THAT(ParseTarget(target), IsInvalid("dns:///NAME:PORT")) << target;
+  }
+}
+
+TEST(TargetTest, UrlsOfTheWebAndPortsThatAreNoneAreRefused) {
+  for (const char* target : {"http://127.0.0.1:50151", "https://gpu1:50151", "grpc://gpu1:50151",
+                             "10.0.0.1:1,http://10.0.0.2:1"}) {
+    EXPECT_THAT(ParseTarget(target), IsInvalid("HOST:PORT, unix:PATH or dns:///NAME:PORT"))
+        << target;
+  }
+  for (const char* target : {"127.0.0.1:99999", "gpu1:0", "10.0.0.1:1,10.0.0.2:65536"}) {
+    EXPECT_THAT(ParseTarget(target), IsInvalid(" is not in [1, 65535]")) << target;
+  }
+  for (const char* target : {"dns:///gpu1:50151", "unix:///run/basebandd.sock", "unix:/a:99999",
+                             "[fd00::1]:50151", "gpu1"}) {
+    EXPECT_THAT(ParseTarget(target).status(), IsOk()) << target;
   }
 }
 

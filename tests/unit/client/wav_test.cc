@@ -161,7 +161,8 @@ TEST(WavTest, WhatIsWrongIsNamed) {
   const std::string format = Chunk("fmt ", Format(1, 2, 16));
   const std::string data = Chunk("data", "aabb");
   const std::pair<std::string, const char*> kWrong[] = {
-      {"", "ends within its head"},
+      {"", "is empty"},
+      {"RIFF", "ends within its head"},
       {"RIFFxxxxAVI xxxx", "is no WAV file"},
       {Riff(format), "ends without a chunk 'data'"},
       {Riff(data), "ends without a chunk 'fmt '"},

@@ -103,7 +103,8 @@ TEST(SigmfTest, WhatIsWrittenIsReadBack) {
 
 TEST(SigmfTest, WhatIsNoneIsRefused) {
   const std::pair<const char*, const char*> kWrong[] = {
-      {"", "is not JSON: line 1, column 1: "},
+      {"", "is empty"},
+      {"{", "is not JSON: line 1, column 2: "},
       {"[]", "is not SigMF"},
       {R"({"global": {}})", "says no core:datatype"},
       {R"({"global": {"core:datatype": "ci8", "core:num_channels": 2}})", "num_channels 2"},
