@@ -104,7 +104,7 @@ TEST_F(LongWorkTest, LongRequestsOnAllLanesDoNotHoldAShortOneUp) {
 // One frame is one piece of work: a sweep over thousands of candidates, in seconds.
 TEST_F(LongWorkTest, APieceThatLastsManyTimesTheWatchdogIsNotTakenForAStuckDevice) {
   constexpr int kSymbols = 262144;
-  Start({"--watchdog=1s", "--slow=1h"});
+  Start({"--watchdog=2s", "--slow=1h"});
   std::mt19937 random(2);
   v1::RecoverCarrierRequest request;
   v1::CarrierGroup& group = *request.add_groups();

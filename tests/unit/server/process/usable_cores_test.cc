@@ -48,8 +48,16 @@ TEST_F(UsableCoresTest, AThreadHasThoseItMayRunOn) {
 
 TEST_F(UsableCoresTest, CoresThatItMayNotUseAreNamed) {
   const int before = Allowed();
-  EXPECT_THAT(RunOn({sched_getcpu(), 8190, 8191}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("may not use 8190-8191")));
+  EXPECT_THAT(RunOn({8190, 8191}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("cpus 8190-8191: this process may not use 8190-8191, only ")));
+  EXPECT_EQ(RunOn({sched_getcpu(), 8190}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Allowed(), before);
+}
+
+TEST_F(UsableCoresTest, NoneNamedAreThoseItHas) {
+  const int before = Allowed();
+  EXPECT_THAT(RunOn({}), IsOk());
   EXPECT_EQ(Allowed(), before);
 }
 
