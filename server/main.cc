@@ -148,18 +148,19 @@ void ServeUntilSignalled(const sigset_t& signals, const Config& config, Lifecycl
                    : signal == kAdminSignal  ? "an admin wants it so"
                                              : sigabbrev_np(signal),
                    ": draining, for at most ", absl::ToInt64Seconds(timeout), " s");
-  spdlog::info("{}", draining);
   lifecycle.SetDraining();
+  spdlog::info("{}", draining);
   systemd.Stopping(draining, timeout + 2 * kGrace);
   sigset_t from_others = signals;
   sigdelset(&from_others, kNoDeviceSignal);
   sigdelset(&from_others, kAdminSignal);
   const bool is_first_signal = sigismember(&from_others, signal) == 1;
-  std::thread([from_others, is_first_signal] {
+  // Which may outlive spdlog's registry.
+  std::thread([from_others, is_first_signal, log = spdlog::default_logger()] {
     int next = 0;
     if (!is_first_signal) {
       sigwait(&from_others, &next);
-      spdlog::info("{}: it drains already; one more ends it at once", sigabbrev_np(next));
+      log->info("{}: it drains already; one more ends it at once", sigabbrev_np(next));
     }
     sigwait(&from_others, &next);
     _exit(kExitCutShort);

@@ -89,7 +89,9 @@ absl::Status CheckAddress(absl::string_view address) {
   const size_t colon = address.rfind(':');
   const absl::string_view digits =
       colon == absl::string_view::npos ? "" : address.substr(colon + 1);
-  const bool has_port = !absl::StartsWith(address, "unix") && !absl::StartsWith(address, "vsock:");
+  const bool has_port = !absl::StartsWith(address, "unix:") &&
+                        !absl::StartsWith(address, "unix-abstract:") &&
+                        !absl::StartsWith(address, "vsock:");
   if (has_port && !digits.empty() &&
       std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
       (!absl::SimpleAtoi(digits, &port) || port < 1 || port > 65535)) {

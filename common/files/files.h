@@ -32,8 +32,8 @@ inline constexpr int64_t kMaxDeviceBytes = 1 << 20;
 absl::StatusOr<std::string> ReadOpenFileWithin(int fd, absl::string_view name, int64_t max_bytes);
 
 // `contents` of the file `name` as parsers of text want them: without the byte order mark that some
-// editors put before UTF-8. InvalidArgument "x is UTF-16: save it as UTF-8", by its mark, or of a
-// character 0.
+// editors put before UTF-8. InvalidArgument "x is UTF-16: save it as UTF-8", by its mark; "x is no
+// text: its character N is 0", counted without the mark.
 absl::StatusOr<std::string> TextOf(absl::string_view name, std::string contents);
 
 }  // namespace baseband

@@ -35,7 +35,7 @@ inline constexpr int kMaxCurvePoints =
 // |symbol| after scaling. Larger ones, NaN and infinity make a frame `bad_symbols`.
 inline constexpr float kMaxMagnitude = 1e15F;
 
-// Corrected symbols are divided by it in single precision.
+// Of Parameters::scale: by its reciprocal, which has to be finite, symbols go back to samples.
 inline constexpr float kLeastScale = 1e-37F;
 // Magnitudes of known symbols, in the scale of the constellation, whose rms is 1.
 inline constexpr float kMinKnownMagnitude = 0.001F;

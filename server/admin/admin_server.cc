@@ -69,14 +69,15 @@ class AdminServer::Service final {
 
   Done Drain() {
     const bool begins = !drained_.exchange(true) && options_.drain();
-    return std::string(begins ? "drains the server" : "asked for a drain, which had begun before");
+    return std::string(begins ? "began the drain" : "asked for a drain, which had begun before");
   }
 
   Done Lift(const v1::LiftQuarantineRequest& request, v1::LiftQuarantineResponse* response) {
     Quarantine& quarantine = options_.dispatcher->quarantine();
     if (request.all()) {
       response->set_lifted(static_cast<uint32_t>(quarantine.LiftAll()));
-      return absl::StrCat("lifted the quarantine of all ", response->lifted(), " kinds of request");
+      return absl::StrCat("lifted the quarantine of all ", response->lifted(),
+                          response->lifted() == 1 ? " kind of request" : " kinds of request");
     }
     BASEBAND_ASSIGN_OR_RETURN(const uint64_t fingerprint,
                               FingerprintFromText(request.fingerprint()));

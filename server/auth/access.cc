@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
+#include "server/config/logging.h"
 #include "server/metrics/unserved.h"
 
 namespace baseband::server {
@@ -95,7 +95,7 @@ absl::Status Access::Deny(const Identity& identity, absl::optional<Role> role,
                          : "any role"));
   }
   if (const absl::optional<int64_t> suppressed = log_limit_.Pass(SteadyNow())) {
-    spdlog::warn("refused {}{}: {}{}", absl::CHexEscape(identity.name),
+    spdlog::warn("refused {}{}: {}{}", Quoted(identity.name),
                  call.empty() ? "" : absl::StrCat(" ", call), std::string(status.message()),
                  *suppressed > 0 ? absl::StrCat(" (and ", *suppressed, " more)") : "");
   }

@@ -217,10 +217,21 @@ absl::Status CheckComments(const std::string& name, absl::string_view text) {
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
-    const absl::string_view before = line.substr(0, line.find('#'));
-    if (before.size() < line.size() && std::count(before.begin(), before.end(), '"') % 2 == 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, ": line ", number, " has a # within quotes, which no value may have"));
+    char quote = '\0';  // that is open
+    char before = '=';
+    for (const char c : line) {
+      if (c == '#' && quote == '\0') break;
+      if (c == '#') {
+        return absl::InvalidArgumentError(absl::StrCat(
+            name, ": line ", number, " has a # within quotes, which no value may have"));
+      }
+      const bool may_open = absl::StrContains("=[, \t", before);
+      if (c == quote) {
+        quote = '\0';
+      } else if (quote == '\0' && may_open && (c == '"' || c == '\'')) {
+        quote = c;
+      }
+      before = c;
     }
   }
   return absl::OkStatus();
@@ -298,20 +309,20 @@ std::string Print(const Config& config, const std::map<std::string, std::string>
   return text;
 }
 
-// Whether `--check-config` can print a file that says the same.
-absl::Status CheckPrintable(const Config& config) {
+// That `effective`, read as a file, says what `config` does.
+absl::Status CheckPrintable(const std::string& effective, const Config& config) {
+  absl::StatusOr<Given> given = FromText("printed", effective);
   for (const Setting& setting : Settings()) {
-    for (const std::string& value : setting.get(config)) {
-      const bool printable = std::none_of(value.begin(), value.end(), [](char c) {
-        return c == '"' || c == '#' || absl::ascii_iscntrl(static_cast<unsigned char>(c));
-      });
-      if (printable) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat(setting.name, " ", absl::CHexEscape(value),
-                       ": a file of settings cannot hold a quote, a # or a control character"));
+    const std::vector<std::string> values = setting.get(config);
+    if (given.ok() && (*given)[setting.name] == values) continue;
+    if (!given.ok() && absl::StrJoin(values, "").find_first_of("\"#\\\n\r") == std::string::npos) {
+      continue;
     }
+    return absl::InvalidArgumentError(
+        absl::StrCat(setting.name, " ", absl::CHexEscape(absl::StrJoin(values, " ")),
+                     " cannot be written as a line of a file of settings"));
   }
-  return absl::OkStatus();
+  return given.status();
 }
 
 }  // namespace
@@ -346,7 +357,7 @@ absl::StatusOr<Command> ParseCommandLine(int argc, const char* const* argv,
   BASEBAND_RETURN_IF_ERROR(CheckTogether(config));
   command.effective = Print(config, places);
   if (flags.check_config) {
-    BASEBAND_RETURN_IF_ERROR(CheckPrintable(config));
+    BASEBAND_RETURN_IF_ERROR(CheckPrintable(command.effective, config));
     command.action = Command::Action::kCheck;
     command.output = command.effective;
   }

@@ -151,7 +151,7 @@ std::vector<Setting> MakeSettings() {
       Number("grpc_threads", 0, 256, &Config::grpc_threads,
              "Threads that serve gRPC; 0: one for two cores it may use, 2 to 6"),
       Span("drain", 0, 3600, absl::Seconds(1), &Config::drain_timeout,
-           "After SIGTERM: how long accepted requests may take to finish"),
+           "Once it is told to end: how long accepted requests may take to finish"),
       Choice<std::string>("log_level", Words(LogLevels()), &Config::log_level,
                           "Least severe log line that is written"),
       Choice<LogFormat>("log_format", {{"text", LogFormat::kText}, {"json", LogFormat::kJson}},

@@ -159,7 +159,7 @@ TEST_F(AdminLogTest, ADrainThatHasBegunGoesOnWhoeverAsksForOneMore) {
       EXPECT_THAT(admin_->Drain(kTimeout), IsOk());
       EXPECT_THAT(server_->process().OutputWith("draining"),
                   HasSubstr("an admin wants it so: draining, for at most 280 s"));
-      EXPECT_THAT(Lines(), ElementsAre("admin: '127.0.0.1' drains the server"));
+      EXPECT_THAT(Lines(), ElementsAre("admin: '127.0.0.1' began the drain"));
       server_->process().Signal(SIGTERM);  // of who stops the service then
       EXPECT_THAT(server_->process().OutputWith("already"),
                   HasSubstr("TERM: it drains already; one more ends it at once"));

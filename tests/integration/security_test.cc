@@ -217,7 +217,7 @@ TEST_F(SecurityTest, TheAdminPortServesAdminsOnly) {
   };
   EXPECT_EQ(as("bbu", {"drain"}).first, 3);
   EXPECT_THAT(server_->process().Output(),
-              HasSubstr("refused bbu.rack1.example Drain: bbu.rack1.example does not have role"));
+              HasSubstr("refused 'bbu.rack1.example' Drain: bbu.rack1.example does not have role"));
   EXPECT_THAT(as("bbu", {"config"}).second,
               HasSubstr("bbu.rack1.example does not have role admin"));
   // An admin is no user, and the service is not served at this port, nor this at the service's.

@@ -34,7 +34,7 @@ load() {  # FILE FLAG ..
 column() { all "$1" | awk -F, -v n="$2" '{ print $(NF - 18 + n) }'; }
 
 ctl wideband-signal -o "$out/air.cs16" --samples 1000000 >/dev/null
-load "$out/capacity.csv" --scenario tests/soak/mix.json --duration 10s
+load "$out/capacity.csv" --scenario tests/soak/mix.json --duration 10s || { echo "soak: no capacity" >&2; exit 1; }
 rate=$(awk -v share="$share" -v most="$(column "$out/capacity.csv" 5)" 'BEGIN { print share * most }')
 echo "soak: $rate calls/s, $share of what a closed loop of 8 gets, for $minutes minutes"
 

@@ -39,7 +39,7 @@ inline Range UpTo(double high) { return {0, high, true, false}; }  // from above
 inline Range Inside(double low, double high) { return {low, high, true, true}; }
 inline Range AnyNumber() { return {}; }
 
-// "in [1, 1Mi]", "in (0, 1]", "in (0, 0.5)", ">= 0", "> 0", "finite"; of times "in [1ms, 24h]".
+// "in [1, 1Mi]", "in (0, 1]", "in (0, 0.5)", ">= 0", "> 0", "any number"; of times "in [1ms, 24h]".
 std::string ToText(const Range& range);
 
 inline const Range kSeeds = Between(0, 9007199254740992);  // 2^53

@@ -38,7 +38,7 @@ struct LoadReport {
   std::vector<load::Threshold> BrokenLimits() const;
   // Before, in the warm-up and in the measurement, of all loads.
   load::WrongAnswers AllWrongAnswers() const;
-  // What exit code 4 stands for: any of the five.
+  // What exit code 4 stands for: any of these.
   bool IsNegative() const;
 };
 

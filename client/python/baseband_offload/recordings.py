@@ -94,7 +94,9 @@ def _load(path: Path, name: str, zero: float, begin: int = 0, count: int = -1) -
         if not size:
             raise ValueError(f"{path} is empty")
         if rest:
-            raise ValueError(f"{path} has {size} bytes, not a multiple of the {width * dtype.itemsize} of a sample ({name})")
+            raise ValueError(
+                f"{path} has {size} bytes, not a multiple of the {width * dtype.itemsize} of a sample ({name})"
+            )
     found: Array = np.memmap(path, dtype, "r", begin, (count * width,))
     if kind == "u8" and zero == 128:
         found = (found ^ np.uint8(0x80)).view(np.int8)

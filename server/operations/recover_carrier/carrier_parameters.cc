@@ -211,9 +211,11 @@ absl::StatusOr<carrier::Parameters> ParametersFromProto(const v1::CarrierGroup& 
   carrier::Parameters parameters;
   BASEBAND_ASSIGN_OR_RETURN(parameters.format, FormatFromProto(message.format()));
   const bool is_int16 = parameters.format == carrier::SampleFormat::kInt16;
-  BASEBAND_ASSIGN_OR_RETURN(const double scale, PositiveOr("scale", message.scale(), kMaxScale,
-                                                           is_int16 ? kInt16Scale : 1.0F));
-  parameters.scale = static_cast<float>(scale);
+  parameters.scale = is_int16 ? kInt16Scale : 1.0F;
+  if (message.scale() != 0.0F) {
+    BASEBAND_RETURN_IF_ERROR(CheckReal("scale", message.scale(), carrier::kLeastScale, kMaxScale));
+    parameters.scale = message.scale();
+  }
   BASEBAND_ASSIGN_OR_RETURN(parameters.coarse, CoarseFromProto(message.coarse(), has_known));
   BASEBAND_ASSIGN_OR_RETURN(parameters.fine, FineFromProto(message.fine()));
   BASEBAND_ASSIGN_OR_RETURN(parameters.reference, ReferenceFromProto(message.reference()));

@@ -222,8 +222,8 @@ absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, int64_t 
   if (n < 0) return NotFoundAgain(absl::StrCat("a bad ", noun, " of frame ", frame), payload);
   const carrier::Iq symbol = carrier::ReadSymbol(group.parameters, received, n);
   return absl::InvalidArgumentError(
-      absl::StrCat("payload: ", noun, " ", n, " of frame ", frame, " is (", symbol.i, ", ",
-                   symbol.q, ") times its scale: not finite, or of a magnitude above ", kMost));
+      absl::StrCat("payload: ", noun, " ", n, " of frame ", frame, " times its scale is (",
+                   symbol.i, ", ", symbol.q, "): not finite, or not of a magnitude below ", kMost));
 }
 
 absl::Status BadFiltered(int64_t frame) {

@@ -226,15 +226,19 @@ TEST(ConfigTest, CheckConfigPrintsAFileThatRepeatsTheConfiguration) {
 
 // What a file cannot hold is refused where it would be printed, and where it would be cut short.
 TEST(ConfigTest, AValueThatNoFileCanHoldIsNotPrintedAndNotReadAsAnother) {
-  for (const char* const listen :
-       {"--listen=unix:/a # b", "--listen=unix:/a\"b", "--listen=unix:/a\nlanes = 3"}) {
+  for (const char* const listen : {"--listen=unix:/a # b", "--listen=unix:/a\"b",
+                                   "--listen=unix:/a\nlanes = 3", "--listen=unix:/a \\"}) {
     EXPECT_EQ(Refusal({listen}), "accepted");
     EXPECT_THAT(Refusal({listen, "--check-config"}),
-                HasSubstr(": a file of settings cannot hold a quote, a # or a control character"));
+                HasSubstr(" cannot be written as a line of a file of settings"));
   }
   const TemporaryFile cut("lanes = 2\nlisten = \"unix:/a b # c\"\n");
   EXPECT_THAT(Refusal({cut.flag()}),
               HasSubstr(": line 2 has a # within quotes, which no value may have"));
+  const TemporaryFile single("tls_cert = '/a # b'\n");
+  EXPECT_THAT(Refusal({single.flag()}), HasSubstr(": line 1 has a # within quotes"));
+  const TemporaryFile apostrophe("tokens_file = /it's  # ours\n");
+  EXPECT_EQ(Refusal({apostrophe.flag()}), "accepted");
   const TemporaryFile comment("lanes = 2  # a \"remark\" of two lanes\n");
   EXPECT_EQ(Refusal({comment.flag()}), "accepted");
 }
