@@ -48,13 +48,12 @@ class Recorder {
   // in which they were due, those among them that were skipped by OnEnd(): what comes late because
   // it was due before one that had to wait was sent, had no room either.
   void OnSend(int64_t due_ns, int64_t sent_ns, bool waited);
+  // A call of a closed loop, which is due when it is sent.
+  void OnClosedSend(int64_t due_ns);
   void OnEnd(const Ended& ended);
   // The answer of a call that OnEnd() has counted as good or late, of this worker or another one,
   // was found to be wrong.
   void Reject(const Ended& ended);
-
-  // A call of a closed loop, which is due when it is sent.
-  void OnClosedSend(int64_t due_ns);
 
   // Calls due in the measurement that have been sent, or skipped.
   int64_t due() const;
