@@ -118,7 +118,7 @@ TEST(RunFileTest, TheSpreadIsThatOfTheMiddleHalf) {
 TEST(RunFileTest, RefusesWithTheNameOfTheFileAndTheLine) {
   const std::string row = ToJson(SomeRow()) + "\n";
   EXPECT_EQ(MessageOf(""), "run.jsonl is empty");
-  EXPECT_THAT(MessageOf("\n"), HasSubstr("run.jsonl:1: is not JSON"));
+  EXPECT_THAT(MessageOf("\n"), HasSubstr("run.jsonl:1: is empty"));
   EXPECT_THAT(MessageOf(HeadText() + EndLine() + "\n" + row),
               HasSubstr("run.jsonl:3: is behind the run's end"));
   EXPECT_THAT(MessageOf(row), HasSubstr("run.jsonl:1: is no run's head"));
