@@ -51,7 +51,7 @@ TEST_F(SecurityTest, EachCallerGetsWhatItsCertificateOrTokenGives) {
   distrustful.tls->ca = files_.Read("other.pem");
   EXPECT_EQ(Call(distrustful), Code::kUnavailable);
 
-  const char* refusal = "refused 127.0.0.1: no credentials: this server wants";
+  const char* refusal = "refused '127.0.0.1': no credentials: this server wants";
   EXPECT_THAT(server_->process().OutputWith(refusal), HasSubstr(refusal));
 }
 
