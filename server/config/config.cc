@@ -222,8 +222,9 @@ absl::Status CheckComments(const std::string& name, absl::string_view text) {
     for (const char c : line) {
       if (c == '#' && quote == '\0') break;
       if (c == '#') {
-        return absl::InvalidArgumentError(absl::StrCat(
-            name, ": line ", number, " has a # within quotes, which no value may have"));
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, ": line ", number, ", ", line,
+                         ", has a # within quotes, which no value may have"));
       }
       const bool may_open = absl::StrContains("=[, \t", before);
       if (c == quote) {
@@ -311,18 +312,16 @@ std::string Print(const Config& config, const std::map<std::string, std::string>
 
 // That `effective`, read as a file, says what `config` does.
 absl::Status CheckPrintable(const std::string& effective, const Config& config) {
-  absl::StatusOr<Given> given = FromText("printed", effective);
+  BASEBAND_ASSIGN_OR_RETURN(Given given, FromText("that would be printed", effective));
   for (const Setting& setting : Settings()) {
     const std::vector<std::string> values = setting.get(config);
-    if (given.ok() && (*given)[setting.name] == values) continue;
-    if (!given.ok() && absl::StrJoin(values, "").find_first_of("\"#\\\n\r") == std::string::npos) {
-      continue;
+    if (given[setting.name] != values) {
+      return absl::InvalidArgumentError(absl::StrCat(setting.name, " ",
+                                                     absl::CHexEscape(absl::StrJoin(values, " ")),
+                                                     " cannot be written as a line of a file"));
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat(setting.name, " ", absl::CHexEscape(absl::StrJoin(values, " ")),
-                     " cannot be written as a line of a file of settings"));
   }
-  return given.status();
+  return absl::OkStatus();
 }
 
 }  // namespace

