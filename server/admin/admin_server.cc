@@ -15,6 +15,7 @@
 #include "server/admin/admin_messages.h"
 #include "server/admin/message_method.h"
 #include "server/config/logging.h"
+#include "server/config/quoted.h"
 
 namespace baseband::server {
 namespace {

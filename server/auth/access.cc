@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
-#include "server/config/logging.h"
+#include "server/config/quoted.h"
 #include "server/metrics/unserved.h"
 
 namespace baseband::server {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "server/batching/dispatcher.h"
-#include "server/config/logging.h"
+#include "server/config/quoted.h"
 #include "server/jobs/operation.h"
 #include "server/metrics/unserved.h"
 

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -17,10 +16,10 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/files/files.h"
 #include "common/manual/manual.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
+#include "server/config/config_file.h"
 #include "server/config/settings.h"
 
 namespace baseband::server {
@@ -29,22 +28,18 @@ namespace {
 constexpr absl::string_view kEnvironmentPrefix = "BASEBANDD_";
 
 constexpr char kFooter[] =
-    "Each flag can also be set in the environment and in the file that --config names:\n"
-    "--max-streams is BASEBANDD_MAX_STREAMS there and max_streams = VALUE here. Flags win over\n"
-    "the environment, the environment over the file.\n"
-    "Numbers take k, M and G, or Ki, Mi and Gi; durations have a unit: 500us, 5ms, 30s, 10min.\n"
-    "An address that other hosts can reach is refused without --tls-cert and --tls-key, unless\n"
-    "--allow-plaintext-network says that the network is trusted.\n"
-    "Exit codes: 0 drained, 1 wrong settings, 2 could not start, 3 no device is left (all were "
-    "lost:\n"
-    "start it again), 130 a second signal cut the drain short.";
-
-// One place settings come from: what it gave for each setting, by the setting's name.
-using Given = std::map<std::string, std::vector<std::string>>;
+    R"(Each flag can also be set in the environment and in the file that --config names:
+--max-streams is BASEBANDD_MAX_STREAMS there and max_streams = VALUE here. Flags win over
+the environment, the environment over the file.
+Numbers take k, M and G, or Ki, Mi and Gi; durations have a unit: 500us, 5ms, 30s, 10min.
+An address that other hosts can reach is refused without --tls-cert and --tls-key, unless
+--allow-plaintext-network says that the network is trusted.
+Exit codes: 0 drained, 1 wrong settings, 2 could not start, 3 no device is left (all were lost:
+start it again), 130 a second signal cut the drain short.)";
 
 std::vector<std::string> KnownNames() {
-  std::vector<std::string> names = {"config"};
-  for (const Setting& setting : Settings()) names.push_back(setting.name);
+  std::vector<std::string> names = SettingNames();
+  names.insert(names.begin(), "config");
   return names;
 }
 
@@ -98,11 +93,6 @@ std::vector<std::string> Arguments(int argc, const char* const* argv) {
   }
   std::reverse(arguments.begin(), arguments.end());
   return arguments;
-}
-
-// What ends the refusal of an unknown name.
-std::string WhereToLook(absl::string_view near) {
-  return near.empty() ? "; basebandd --help lists them" : DidYouMean(near);
 }
 
 absl::Status UnknownArgument(const std::string& argument) {
@@ -195,83 +185,6 @@ absl::StatusOr<Given> ReadEnvironment(const char* const* environment) {
   return given;
 }
 
-// --------------------------------------------------------------------------------------- file
-
-constexpr int64_t kMaxFileBytes = 1 << 20;
-
-absl::Status UnknownKey(const std::string& key, const std::string& path) {
-  // A line without `=` is a key as a whole to CLI11.
-  const size_t end = key.find_first_of(": \t");
-  if (end != std::string::npos && IsKnown(key.substr(0, end))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("line '", key, "' in ", path, " has no =: a setting is written NAME = VALUE"));
-  }
-  std::vector<std::string> known;  // not config: a file names no other
-  for (const Setting& setting : Settings()) known.push_back(setting.name);
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown key ", key, " in ", path, WhereToLook(NearName(key, known))));
-}
-
-// CLI11 takes what follows a # for a comment, also within quotes, and would cut a value short.
-absl::Status CheckComments(const std::string& name, absl::string_view text) {
-  int number = 0;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    ++number;
-    char quote = '\0';  // that is open
-    char before = '=';
-    for (const char c : line) {
-      if (c == '#' && quote == '\0') break;
-      if (c == '#') {
-        return absl::InvalidArgumentError(
-            absl::StrCat(name, ": line ", number, ", ", line,
-                         ", has a # within quotes, which no value may have"));
-      }
-      const bool may_open = absl::StrContains("=[, \t", before);
-      if (c == quote) {
-        quote = '\0';
-      } else if (quote == '\0' && may_open && (c == '"' || c == '\'')) {
-        quote = c;
-      }
-      before = c;
-    }
-  }
-  return absl::OkStatus();
-}
-
-// Of `text`, which stands in `path`.
-absl::StatusOr<Given> FromText(const std::string& path, const std::string& text) {
-  const std::string name = absl::StrCat("config ", path);
-  BASEBAND_RETURN_IF_ERROR(CheckComments(name, text));
-  std::istringstream lines(text);
-  std::vector<CLI::ConfigItem> items;
-  try {
-    items = CLI::ConfigBase().from_config(lines);
-  } catch (const CLI::Error& error) {
-    return absl::InvalidArgumentError(absl::StrCat(name, ": ", error.what()));
-  }
-  Given given;
-  for (const CLI::ConfigItem& item : items) {
-    const std::string key = item.fullname();
-    if (!item.parents.empty()) {  // also what only opens or closes one
-      return absl::InvalidArgumentError(
-          absl::StrCat("section [", absl::StrJoin(item.parents, "."), "] in ", path,
-                       ": sections are not known here; every key stands by itself, key = value"));
-    }
-    if (key == "config" || !IsKnown(key)) return UnknownKey(key, path);
-    std::vector<std::string>& values = given[key];
-    values.insert(values.end(), item.inputs.begin(), item.inputs.end());
-  }
-  return given;
-}
-
-absl::StatusOr<Given> ReadFile(const std::string& path) {
-  if (path.empty()) return Given();
-  const std::string name = absl::StrCat("config ", path);
-  BASEBAND_ASSIGN_OR_RETURN(std::string contents, ReadFileWithin(path, name, kMaxFileBytes));
-  BASEBAND_ASSIGN_OR_RETURN(const std::string text, TextOf(name, std::move(contents)));
-  return FromText(path, text);
-}
-
 // ----------------------------------------------------------------------------------- together
 
 // Sets what `given` names and `config` has not got from a stronger place, and notes the place.
@@ -312,7 +225,7 @@ std::string Print(const Config& config, const std::map<std::string, std::string>
 
 // That `effective`, read as a file, says what `config` does.
 absl::Status CheckPrintable(const std::string& effective, const Config& config) {
-  BASEBAND_ASSIGN_OR_RETURN(Given given, FromText("that would be printed", effective));
+  BASEBAND_ASSIGN_OR_RETURN(Given given, ReadConfigText("that would be printed", effective));
   for (const Setting& setting : Settings()) {
     const std::vector<std::string> values = setting.get(config);
     if (given[setting.name] != values) {
@@ -342,7 +255,7 @@ absl::StatusOr<Command> ParseCommandLine(int argc, const char* const* argv,
   if (const auto found = from_environment.find("config"); found != from_environment.end()) {
     if (path.empty()) path = found->second[0];
   }
-  BASEBAND_ASSIGN_OR_RETURN(const Given from_file, ReadFile(path));
+  BASEBAND_ASSIGN_OR_RETURN(const Given from_file, ReadConfigFile(path));
 
   // Weakest first, so that the stronger overwrite.
   std::map<std::string, std::string> places;

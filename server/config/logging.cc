@@ -10,10 +10,10 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "server/config/quoted.h"
 
 namespace baseband::server {
 namespace {
@@ -57,26 +57,31 @@ void AppendText(absl::string_view text, spdlog::memory_buf_t* target) {
   target->append(text.data(), text.data() + text.size());
 }
 
+// Calls write(character, its bytes) for each of the message, and for each byte that is none.
+template <typename Write>
+void ForEachCharacter(const spdlog::details::log_msg& message, const Write& write) {
+  absl::string_view rest(message.payload.data(), message.payload.size());
+  while (!rest.empty()) {
+    const Character first = FirstOf(rest);
+    const absl::string_view bytes = rest.substr(0, std::max<size_t>(first.bytes, 1));
+    write(first, bytes);
+    rest.remove_prefix(bytes.size());
+  }
+}
+
 // The message on one line, as UTF-8, whoever's words are in it: what is neither, or IsControl(), is
 // written as its bytes, \xHH.
 class TextMessage final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
               spdlog::memory_buf_t& target) override {
-    absl::string_view rest(message.payload.data(), message.payload.size());
-    while (!rest.empty()) {
-      const Character first = FirstOf(rest);
-      const absl::string_view bytes = rest.substr(0, std::max<size_t>(first.bytes, 1));
-      if (first.bytes > 0 && !IsControl(first.code)) {
-        AppendText(bytes, &target);
-      } else {
-        for (const char byte : bytes) {
-          AppendText("\\x", &target);
-          AppendHex(static_cast<unsigned char>(byte), 2, &target);
-        }
+    ForEachCharacter(message, [&target](const Character& one, absl::string_view bytes) {
+      if (one.bytes > 0 && !IsControl(one.code)) return AppendText(bytes, &target);
+      for (const char byte : bytes) {
+        AppendText("\\x", &target);
+        AppendHex(static_cast<unsigned char>(byte), 2, &target);
       }
-      rest.remove_prefix(bytes.size());
-    }
+    });
   }
   std::unique_ptr<custom_flag_formatter> clone() const override {
     return std::make_unique<TextMessage>();
@@ -88,22 +93,18 @@ class JsonMessage final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
               spdlog::memory_buf_t& target) override {
-    absl::string_view rest(message.payload.data(), message.payload.size());
-    while (!rest.empty()) {
-      const Character first = FirstOf(rest);
-      const absl::string_view bytes = rest.substr(0, std::max<size_t>(first.bytes, 1));
-      if (first.bytes == 0) {
+    ForEachCharacter(message, [&target](const Character& one, absl::string_view bytes) {
+      if (one.bytes == 0) {
         AppendText("\\\\x", &target);
         AppendHex(static_cast<unsigned char>(bytes[0]), 2, &target);
-      } else if (IsControl(first.code)) {  // none is above 16 bits
+      } else if (IsControl(one.code)) {  // none is above 16 bits
         AppendText("\\u", &target);
-        AppendHex(first.code, 4, &target);
+        AppendHex(one.code, 4, &target);
       } else {
-        if (first.code == '"' || first.code == '\\') target.push_back('\\');
+        if (one.code == '"' || one.code == '\\') target.push_back('\\');
         AppendText(bytes, &target);
       }
-      rest.remove_prefix(bytes.size());
-    }
+    });
   }
   std::unique_ptr<custom_flag_formatter> clone() const override {
     return std::make_unique<JsonMessage>();
@@ -149,13 +150,6 @@ void LogAtAnyLevel(const std::string& line) {
   spdlog::logger logger(usual->name(), usual->sinks().begin(), usual->sinks().end());
   logger.set_level(spdlog::level::trace);
   logger.warn("{}", line);
-}
-
-std::string Quoted(absl::string_view text) {
-  constexpr size_t kMostBytes = 128;
-  const bool is_cut = text.size() > kMostBytes;
-  return absl::StrCat("'", absl::CHexEscape(text.substr(0, kMostBytes)), "'",
-                      is_cut ? absl::StrCat(".. (", text.size(), " bytes)") : "");
 }
 
 }  // namespace baseband::server

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "server/config/config.h"
 
 namespace baseband::server {
@@ -23,10 +22,6 @@ absl::StatusOr<std::string> SetLogLevel(const std::string& level);
 // A warning that is written whatever the level is, "off" too: what was done to the server, and by
 // whom, is not for the level to hide that was set by it.
 void LogAtAnyLevel(const std::string& line);
-
-// What others chose, 'like this': printable ASCII that ends where its quote does; of what is long
-// the first bytes, and how many there are.
-std::string Quoted(absl::string_view text);
 
 }  // namespace baseband::server
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/address.h"
 #include "server/config/list_settings.h"
@@ -203,6 +204,16 @@ absl::Status CheckAddresses(const Config& config) {
 const std::vector<Setting>& Settings() {
   static const auto& settings = *new std::vector<Setting>(MakeSettings());
   return settings;
+}
+
+std::vector<std::string> SettingNames() {
+  std::vector<std::string> names;
+  for (const Setting& setting : Settings()) names.push_back(setting.name);
+  return names;
+}
+
+std::string WhereToLook(absl::string_view near) {
+  return near.empty() ? "; basebandd --help lists them" : DidYouMean(near);
 }
 
 absl::Status CheckTogether(const Config& config) {

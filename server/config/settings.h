@@ -29,6 +29,10 @@ struct Setting {
 
 // All of them, in the order of the help.
 const std::vector<Setting>& Settings();
+std::vector<std::string> SettingNames();
+// What ends the refusal of an unknown name: the known one that is near it, if one is, or where they
+// are listed.
+std::string WhereToLook(absl::string_view near);
 
 // What no setting can say alone: limits that must fit into each other, addresses that must differ,
 // plain TCP outside of this host.

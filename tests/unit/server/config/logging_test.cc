@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "server/config/quoted.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::server {
