@@ -40,6 +40,7 @@
 #include "server/operations/operations.h"
 #include "server/part_options.h"
 #include "server/process/device_supervisor.h"
+#include "server/process/end_signals.h"
 #include "server/process/freed_memory.h"
 #include "server/process/lifecycle.h"
 #include "server/process/memory_watch.h"
@@ -58,11 +59,7 @@ constexpr int kExitStart = 2;
 constexpr int kExitNoDevice = 3;
 constexpr int kExitCutShort = 130;
 
-// Sent to this process by itself: no device is left; an admin wants it drained. Neither is a second
-// signal, which would cut a drain short.
-constexpr int kNoDeviceSignal = SIGUSR1;
-constexpr int kAdminSignal = SIGUSR2;
-// Then: for clients to get the answers that there are, and to be told.
+// When no device is left: for clients to get the answers that there are, and to be told.
 constexpr absl::Duration kLastDrain = absl::Seconds(3);
 // For the driver to answer what it was asked of the GPUs; it takes some 50 ms.
 constexpr absl::Duration kDriverPatience = absl::Seconds(1);
@@ -127,44 +124,32 @@ DeviceSupervisorOptions ToSupervisorOptions(const Config& config, const Operatio
   };
   options.end_process = [] {
     EndProcessIn(kLastDrain + kGrace, kExitNoDevice);
-    kill(getpid(), kNoDeviceSignal);
+    EndSignals::Send(EndSignals::Cause::kNoDevice);
   };
   options.info = [](const std::string& line) { spdlog::info("{}", line); };
   options.error = [](const std::string& line) { spdlog::error("{}", line); };
   return options;
 }
 
-// Waits for SIGTERM, SIGINT, an admin or the loss of the last device, then drains; a second SIGTERM
-// or SIGINT ends the process at once. The first may come to a drain that began otherwise, from who
-// stops what an admin has drained, and changes nothing then.
-void ServeUntilSignalled(const sigset_t& signals, const Config& config, Lifecycle& lifecycle,
-                         Systemd& systemd, RegionServer* regions, Server& server) {
-  int signal = 0;
-  sigwait(&signals, &signal);
-  const absl::Duration timeout =
-      signal == kNoDeviceSignal ? std::min(kLastDrain, config.drain_timeout) : config.drain_timeout;
+// Waits until the process is told to end, then drains; a second signal ends it at once.
+void ServeUntilEnd(const EndSignals& signals, const Config& config, Lifecycle& lifecycle,
+                   Systemd& systemd, RegionServer* regions, Server& server) {
+  const EndSignals::End end = signals.Await();
+  const absl::Duration timeout = end.cause == EndSignals::Cause::kNoDevice
+                                     ? std::min(kLastDrain, config.drain_timeout)
+                                     : config.drain_timeout;
   const std::string draining =
-      absl::StrCat(signal == kNoDeviceSignal ? "no device is left"
-                   : signal == kAdminSignal  ? "an admin wants it so"
-                                             : sigabbrev_np(signal),
-                   ": draining, for at most ", absl::ToInt64Seconds(timeout), " s");
+      absl::StrCat(end.why, ": draining, for at most ", absl::ToInt64Seconds(timeout), " s");
   lifecycle.SetDraining();
   spdlog::info("{}", draining);
   systemd.Stopping(draining, timeout + 2 * kGrace);
-  sigset_t from_others = signals;
-  sigdelset(&from_others, kNoDeviceSignal);
-  sigdelset(&from_others, kAdminSignal);
-  const bool is_first_signal = sigismember(&from_others, signal) == 1;
-  // Which may outlive spdlog's registry.
-  std::thread([from_others, is_first_signal, log = spdlog::default_logger()] {
-    int next = 0;
-    if (!is_first_signal) {
-      sigwait(&from_others, &next);
-      log->info("{}: it drains already; one more ends it at once", sigabbrev_np(next));
-    }
-    sigwait(&from_others, &next);
-    _exit(kExitCutShort);
-  }).detach();
+  // Its thread may outlive spdlog's registry.
+  signals.AwaitSecond(
+      end.cause,
+      [log = spdlog::default_logger()](const std::string& name) {
+        log->info("{}: it drains already; one more ends it at once", name);
+      },
+      [] { _exit(kExitCutShort); });
   // A batch that is long, or stuck, holds what ends in order, and says nothing of either.
   EndProcessIn(timeout + kGrace, lifecycle.has_no_device() ? kExitNoDevice : 0);
   server.Shutdown(timeout, [regions] {
@@ -186,7 +171,7 @@ std::unique_ptr<FaultInjector> WrapForFaults(const Config& config, DispatcherOpt
   return faults;
 }
 
-absl::Status Serve(const Command& command, const sigset_t& signals) {
+absl::Status Serve(const Command& command, const EndSignals& signals) {
   const Config& config = command.config;
   const OperationCaches caches;
   OperationTable operations = MakeOperations(caches);
@@ -285,7 +270,7 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   const auto tell_no_more = absl::MakeCleanup([&] { supervisor.Tell(nullptr); });
   if (admin != nullptr) {
     const auto drain = [&lifecycle] {
-      return !lifecycle.is_draining() && kill(getpid(), kAdminSignal) == 0;
+      return !lifecycle.is_draining() && EndSignals::Send(EndSignals::Cause::kAdmin);
     };
     AdminServer::Options options = {command.effective, drain,        &dispatcher,
                                     &recorder,         faults.get(), {}};
@@ -300,7 +285,7 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   lifecycle.SetServing();
   systemd.Ready(absl::StrCat("serving at ", absl::StrJoin(server->addresses(), ", ")),
                 [&] { return lifecycle.WhyNotLive().empty(); });
-  ServeUntilSignalled(signals, config, lifecycle, systemd, regions.server.get(), *server);
+  ServeUntilEnd(signals, config, lifecycle, systemd, regions.server.get(), *server);
   spdlog::info("drained");
   admin.reset();
   if (lifecycle.has_no_device()) EndProcess(kExitNoDevice);
@@ -315,14 +300,7 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
 
 int main(int argc, char** argv) {
   using namespace baseband::server;  // NOLINT: main is this file's only other function
-  // Signals are waited for, not caught; threads inherit the mask.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, kNoDeviceSignal);
-  sigaddset(&signals, kAdminSignal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const EndSignals signals;
   signal(SIGPIPE, SIG_IGN);
   KeepFreedMemory();
   AllowManyDescriptors();
