@@ -26,14 +26,12 @@ enum ExitCode : int {
   kInterrupted = 130,   // by ^C, as shells have it
 };
 inline constexpr char kExitCodes[] =
-    "Exit codes: 0 done; 1 bad arguments or files, whether the client or the server finds it; 2\n"
-    "cannot connect; 3 the server refused (for now, for want of rights, or for it has no such "
-    "call)\n"
-    "or failed; 4 done, and the result is negative (not serving, blocks that did not decode, "
-    "frames\n"
-    "without lock, a file that differs, a case that failed, no value at a point or at none, a "
-    "load\n"
-    "over its limits or mostly unserved); 130 interrupted by ^C.\n";
+    R"(Exit codes: 0 done; 1 bad arguments or files, whether the client or the server finds it; 2
+cannot connect; 3 the server refused (for now, for want of rights, or for it has no such call)
+or failed; 4 done, and the result is negative (not serving, blocks that did not decode, frames
+without lock, a file that differs, a case that failed, no value at a point or at none, a load
+over its limits or mostly unserved); 130 interrupted by ^C.
+)";
 
 struct GlobalFlags {
   std::string target = "127.0.0.1:50151";

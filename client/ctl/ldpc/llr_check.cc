@@ -16,6 +16,15 @@ constexpr size_t kMostBytes = 1 << 20;  // that are looked at
 constexpr size_t kLeastNumbers = 256;   // that tell their type
 constexpr size_t kLeastSpread = 4096;   // that tell it by being anything
 constexpr double kNearlyAll = 0.99;
+// More of Concentration() than bytes of LLRs have from place to place, whose shares are alike.
+constexpr double kUnlikePlaces = 0.3;
+// Of high bytes that are 0, and of those that are -1: numbers have both signs.
+constexpr double kLeastOfASign = 0.1;
+// A sixteenth of all values has 0.0625 of bytes that are anything, and what chance adds to the
+// commonest of kLeastSpread.
+constexpr double kMostOfAnything = 0.12;
+// What a code that decodes wants more than its rate, of short ones: bits of an LLR.
+constexpr double kLossOfShortCodes = 0.08;
 // Magnitudes of soft bits and symbols as numbers, zero apart. Of the 256 values of its highest
 // byte a float32 has 2 * 17 in this range, a float64 2 * 3.
 constexpr double kLeast = 1e-6;
@@ -30,17 +39,17 @@ bool IsText(absl::string_view bytes) {
 }
 
 // The share of the bytes that are the commonest sixteenth of all values at their place in a number
-// of `size`, place by place: numbers have few signs and exponents, and many last digits.
-template <size_t size>
-std::array<double, size> Concentration(absl::string_view bytes) {
-  std::array<double, size> shares{};
-  for (size_t place = 0; place < size; ++place) {
+// of kSize, place by place: numbers have few signs and exponents, and many last digits.
+template <size_t kSize>
+std::array<double, kSize> Concentration(absl::string_view bytes) {
+  std::array<double, kSize> shares{};
+  for (size_t place = 0; place < kSize; ++place) {
     std::array<int64_t, 256> counts{};
-    for (size_t i = place; i < bytes.size(); i += size) ++counts[static_cast<uint8_t>(bytes[i])];
+    for (size_t i = place; i < bytes.size(); i += kSize) ++counts[static_cast<uint8_t>(bytes[i])];
     std::sort(counts.rbegin(), counts.rend());
     int64_t common = 0;
     for (size_t i = 0; i < 16; ++i) common += counts[i];
-    shares[place] = static_cast<double>(common) / static_cast<double>(bytes.size() / size);
+    shares[place] = static_cast<double>(common) / static_cast<double>(bytes.size() / kSize);
   }
   return shares;
 }
@@ -63,7 +72,7 @@ bool AreFloats(absl::string_view bytes) {
   const auto shares = Concentration<sizeof(Float)>(whole);
   bool rounded = true;  // whole numbers, say, which have no last digits
   for (size_t i = 0; i < whole.size(); i += sizeof(Float)) rounded = rounded && whole[i] == 0;
-  return rounded || shares.back() - *std::min_element(shares.begin(), shares.end()) > 0.3;
+  return rounded || shares.back() - *std::min_element(shares.begin(), shares.end()) > kUnlikePlaces;
 }
 
 // High bytes are near 0, while low ones are anything; those of small numbers are 0 and -1, and
@@ -85,11 +94,10 @@ bool AreInt16(absl::string_view bytes) {
   const auto share = [count](size_t part) {
     return static_cast<double>(part) / static_cast<double>(count);
   };
-  const bool both = share(zero) > 0.1 && share(minus_one) > 0.1;
-  const bool below_256 = both && share(zero + minus_one) >= kNearlyAll && share(low_alike) < 0.5;
-  // A sixteenth of all values have a sixteenth of the bytes, and what chance adds.
+  const bool both = share(zero) > kLeastOfASign && share(minus_one) > kLeastOfASign;
+  const bool below_256 = both && share(zero + minus_one) >= kNearlyAll && 2 * low_alike < count;
   return below_256 || (count >= kLeastSpread && share(small) >= kNearlyAll &&
-                       Concentration<2>(bytes.substr(0, 2 * count))[0] < 0.12);
+                       Concentration<2>(bytes.substr(0, 2 * count))[0] < kMostOfAnything);
 }
 
 std::string OfAnotherType(absl::string_view bytes) {
@@ -136,9 +144,8 @@ std::string WhyNoneDecoded(absl::string_view llrs, const LlrBlocks& blocks) {
   const auto sent = static_cast<double>(blocks.llrs_per_block);
   const double told = all.bits / count;  // of the most, 1
   const double rate = static_cast<double>(blocks.information_bits) / sent;
-  // Codes of this kind want a twentieth more than the rate; short ones some more.
   const double with_fillers = static_cast<double>(blocks.information_bits + blocks.fillers) / sent;
-  if (told > std::max((1 + with_fillers) / 2, with_fillers + 0.08)) {
+  if (told > std::max((1 + with_fillers) / 2, with_fillers + kLossOfShortCodes)) {
     return absl::StrFormat(
         "by their magnitudes %.3g %% of its LLRs are wrong, of which this code corrects more: is it"
         " the sender's code (rows, zc, n, filler), are the bits in its order, is positive 0, and is"

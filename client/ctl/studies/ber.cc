@@ -235,14 +235,11 @@ class BerCommand final : public Command {
         PrintPoint(point);
       }
       if (rate->fer() <= floor_) {
-        // The others are not measured, which is to be told.
-        curve->left_out.assign(ebn0_db.begin() + static_cast<int64_t>(i) + 1, ebn0_db.end());
+        curve->left_out = Behind(i, ebn0_db);
         break;
       }
     }
-    if (const std::string told = ToText(curve->left_out, floor_); !told.empty() && !flags.json) {
-      absl::FPrintF(outputs_.report(), "%s", told);
-    }
+    if (!flags.json) Print(curve->left_out, floor_, outputs_.report());
     return absl::OkStatus();
   }
 

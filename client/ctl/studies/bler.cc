@@ -248,14 +248,11 @@ class BlerCommand final : public Command {
         std::fflush(outputs_.report());
       }
       if (counts->bler(0) <= floor_) {
-        // The others are not measured, which is to be told.
-        curves->left_out.assign(points.begin() + static_cast<int64_t>(i) + 1, points.end());
+        curves->left_out = Behind(i, points);
         break;
       }
     }
-    if (const std::string told = ToText(curves->left_out, floor_); !told.empty() && !flags.json) {
-      absl::FPrintF(outputs_.report(), "%s", told);
-    }
+    if (!flags.json) Print(curves->left_out, floor_, outputs_.report());
     return absl::OkStatus();
   }
 

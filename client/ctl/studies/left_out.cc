@@ -5,13 +5,12 @@
 
 namespace baseband::ctl {
 
-std::string ToText(const LeftOut& left_out, double floor) {
-  if (left_out.empty()) return "";
+void Print(const LeftOut& left_out, double floor, std::FILE* report) {
+  if (left_out.empty()) return;
   const std::string last =
       left_out.size() > 1 ? absl::StrFormat(" to %g", left_out.back()) : std::string();
-  return absl::StrFormat("  left out by --floor=%g: %s, %g%s dB\n", floor,
-                         Plural(static_cast<int64_t>(left_out.size()), "point"), left_out.front(),
-                         last);
+  absl::FPrintF(report, "  left out by --floor=%g: %s, %g%s dB\n", floor,
+                Plural(static_cast<int64_t>(left_out.size()), "point"), left_out.front(), last);
 }
 
 }  // namespace baseband::ctl

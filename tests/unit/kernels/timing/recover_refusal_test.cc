@@ -52,6 +52,16 @@ TEST(TimingRecoverTest, WhatIsOutOfRangeIsNamed) {
               StatusIs(kInvalid, HasSubstr("roll_off 0")));
 }
 
+// `basebandctl recover --frame-samples` and Python's recover_carrier tell these.
+TEST(TimingRecoverTest, AnyFrameHasAsManySamplesAsItsClientsSay) {
+  Parameters parameters;
+  parameters.max_clock_error = 0.0;
+  EXPECT_EQ(SamplesFor({0.2, kMinSamplesPerSymbol, 1}, parameters, carrier::kMinSymbols), 33);
+  parameters.max_clock_error = kMaxClockError;
+  EXPECT_EQ(SamplesFor({0.2, kMaxSamplesPerSymbol, 1}, parameters, carrier::kMaxSymbols + 1) - 1,
+            16794010);
+}
+
 TEST(TimingRecoverTest, SamplesThatAreNoNumbersMakeABadFrame) {
   const Receiver receiver = ReceiverOf("QPSK", {0.35, 2, 1});
   const TimingSpec spec = SpecOf(receiver, 1000, 12.0, 1);
