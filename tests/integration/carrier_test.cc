@@ -37,15 +37,6 @@ class CarrierTest : public CarrierRefusalsTest {
   }
 };
 
-FrameSpec SpecOf(const std::string& name, int num_symbols, uint64_t seed) {
-  FrameSpec spec;
-  spec.constellation = *carrier::Constellation::FromName(name);
-  spec.num_symbols = num_symbols;
-  spec.snr_db = spec.constellation->operating_snr_db() + 6;
-  spec.seed = seed;
-  return spec;
-}
-
 std::vector<std::complex<float>> AsFloats(const std::string& bytes) {
   std::vector<std::complex<float>> symbols(bytes.size() / sizeof(std::complex<float>));
   std::memcpy(symbols.data(), bytes.data(), bytes.size());
@@ -75,7 +66,7 @@ TEST_F(CarrierTest, CapabilitiesListConstellationsAndGiveTheirPoints) {
 TEST_F(CarrierTest, EveryConstellationIsRecoveredSixDecibelsAboveItsOperatingPoint) {
   for (const std::string& name : carrier::ConstellationNames()) {
     CarrierRequest request;
-    AddFrames(WithRandomOffset(SpecOf(name, 8192, 7), 0.005), 1, v1::SAMPLE_FORMAT_FLOAT32,
+    AddFrames(WithRandomOffset(FramesOf(name, 8192, 7), 0.005), 1, v1::SAMPLE_FORMAT_FLOAT32,
               &request);
     v1::RecoverCarrierResponse response;
     const grpc::Status status = Call(*stub_, request.message, &response);
@@ -91,11 +82,13 @@ TEST_F(CarrierTest, EveryConstellationIsRecoveredSixDecibelsAboveItsOperatingPoi
 
 TEST_F(CarrierTest, CorrectedSymbolsAndCurvesLieInTheOrderOfTheFramesThatWantThem) {
   CarrierRequest request;
-  AddFrames(WithRandomOffset(SpecOf("QPSK", 1000, 1), 0.1), 2, v1::SAMPLE_FORMAT_FLOAT32, &request)
+  AddFrames(WithRandomOffset(FramesOf("QPSK", 1000, 1), 0.1), 2, v1::SAMPLE_FORMAT_FLOAT32,
+            &request)
       .set_corrected(true);
-  AddFrames(WithRandomOffset(SpecOf("8PSK", 700, 2), 0.05), 1, v1::SAMPLE_FORMAT_FLOAT32, &request)
+  AddFrames(WithRandomOffset(FramesOf("8PSK", 700, 2), 0.05), 1, v1::SAMPLE_FORMAT_FLOAT32,
+            &request)
       .set_curve(true);
-  v1::CarrierGroup& last = AddFrames(WithRandomOffset(SpecOf("16QAM", 300, 3), 0.1), 1,
+  v1::CarrierGroup& last = AddFrames(WithRandomOffset(FramesOf("16QAM", 300, 3), 0.1), 1,
                                      v1::SAMPLE_FORMAT_FLOAT32, &request);
   last.set_corrected(true);
   last.set_curve(true);
@@ -133,63 +126,8 @@ TEST_F(CarrierTest, CorrectedSymbolsAndCurvesLieInTheOrderOfTheFramesThatWantThe
   EXPECT_NEAR(response.curves(1).begin(), response.frames(3).coarse_frequency() - 16e-4, 1e-12);
 }
 
-// The defaults follow from the frame's length: 16 and 1048576 symbols are the ends of the contract.
-TEST_F(CarrierTest, ASweepWithItsDefaultsTakesFramesOfEveryLength) {
-  constexpr double kPaperStep = 5e-7;
-  for (const int symbols : {16, 244, 245, 32400, 33334, 1000001, 1048576}) {
-    FrameSpec spec = SpecOf("QPSK", symbols, 4);
-    spec.snr_db = 20;
-    spec.frequency = 0.0421;
-    CarrierRequest request;
-    v1::CarrierGroup& group = AddFrames(spec, 1, v1::SAMPLE_FORMAT_FLOAT32, &request);
-    group.set_fine(v1::FINE_METHOD_SWEEP);
-    group.set_curve(true);
-    v1::RecoverCarrierResponse response;
-    const grpc::Status status = Call(*stub_, request.message, &response);
-    ASSERT_TRUE(status.ok()) << symbols << ": " << status.error_message();
-
-    // Steps of a part of half a bin, at most half of 8191 candidates and at least 30.
-    const double range = 0.5 / symbols;
-    const double step = std::min(std::max(kPaperStep, range / 4095), range / 30);
-    ASSERT_EQ(response.curves_size(), 1);
-    EXPECT_DOUBLE_EQ(response.curves(0).step(), step) << symbols;
-    EXPECT_EQ(response.curves(0).num_points(), 2 * std::floor(range / step * (1 + 1e-9)) + 1)
-        << symbols;
-    if (symbols < 245) continue;  // of which blind recovery is not to be sure
-    EXPECT_EQ(response.frames(0).lock(), v1::CARRIER_LOCK_LOCKED) << symbols;
-    EXPECT_NEAR(response.frames(0).frequency(), spec.frequency, range / 2) << symbols;
-  }
-}
-
-// A range of one's own, too, is swept in thirty steps at least, and not in more than there may be:
-// where it is wide for its frame, that is said, not coarse steps taken that pass the line by.
-TEST_F(CarrierTest, TheDefaultStepOfASweepFollowsItsRange) {
-  const auto step_of = [&](int symbols, double range, int guard_bins) {
-    CarrierRequest request;
-    v1::CarrierGroup& group =
-        AddFrames(SpecOf("QPSK", symbols, 4), 1, v1::SAMPLE_FORMAT_FLOAT32, &request);
-    group.set_fine(v1::FINE_METHOD_SWEEP);
-    group.mutable_sweep()->set_range(range);
-    group.mutable_sweep()->set_guard_bins(guard_bins);
-    group.set_curve(true);
-    v1::RecoverCarrierResponse response;
-    const grpc::Status status = Call(*stub_, request.message, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return response.curves_size() == 1 ? response.curves(0).step() : 0;
-  };
-  EXPECT_DOUBLE_EQ(step_of(5000, 3e-7, 0), 3e-7 / 30);
-  EXPECT_DOUBLE_EQ(step_of(5000, 1e-4, 16), 5e-7);
-  EXPECT_DOUBLE_EQ(step_of(64, 0, 16), 0.5 / 64 / (4095 - 16));
-  EXPECT_DOUBLE_EQ(step_of(64, 0.2, 0), 0.2 / 4095);
-  v1::CarrierGroup group = Qpsk();
-  group.set_frame_symbols(10000);
-  group.set_fine(v1::FINE_METHOD_SWEEP);
-  group.mutable_sweep()->set_range(0.1);
-  EXPECT_THAT(Refusal(group), HasSubstr("8192 is the most"));
-}
-
 TEST_F(CarrierTest, KnownSymbolsResolveTheAmbiguityAndWidenTheRange) {
-  FrameSpec spec = SpecOf("16QAM", 4000, 5);
+  FrameSpec spec = FramesOf("16QAM", 4000, 5);
   spec.pilots = Pilots::kDvbS2;
   spec.frequency = 0.31;
   spec.phase = -2.5;
@@ -244,7 +182,7 @@ TEST_F(CarrierTest, MetricsCountFramesByWhatCameOfThem) {
   const double symbols = server_->Metric("baseband_carrier_symbols_total");
   const double evms = server_->Metric("baseband_carrier_evm_ratio_count");
   CarrierRequest request;
-  AddFrames(SpecOf("QPSK", 500, 1), 3, v1::SAMPLE_FORMAT_FLOAT32, &request);
+  AddFrames(FramesOf("QPSK", 500, 1), 3, v1::SAMPLE_FORMAT_FLOAT32, &request);
   v1::CarrierGroup& zeros = *request.message.add_groups();
   zeros = Qpsk();
   request.message.mutable_payload()->append(std::string(64 * 8, '\0'));
@@ -261,7 +199,7 @@ TEST_F(CarrierTest, MetricsCountFramesByWhatCameOfThem) {
 TEST_F(CarrierTest, NumbersThatAreNoneAreRefusedByTheirPlace) {
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity(), -1e20F}) {
     CarrierRequest request;
-    AddFrames(SpecOf("QPSK", 100, 1), 2, v1::SAMPLE_FORMAT_FLOAT32, &request);
+    AddFrames(FramesOf("QPSK", 100, 1), 2, v1::SAMPLE_FORMAT_FLOAT32, &request);
     std::memcpy(&(*request.message.mutable_payload())[(100 + 17) * 8 + 4], &bad, sizeof(bad));
     v1::RecoverCarrierResponse response;
     const grpc::Status status = Call(*stub_, request.message, &response);
@@ -380,7 +318,7 @@ TEST_F(CarrierTest, OptionsOutOfRangeAreRefused) {
 
 TEST_F(CarrierTest, APayloadOfAnotherSizeIsRefused) {
   CarrierRequest request;
-  AddFrames(SpecOf("QPSK", 100, 1), 1, v1::SAMPLE_FORMAT_FLOAT32, &request);
+  AddFrames(FramesOf("QPSK", 100, 1), 1, v1::SAMPLE_FORMAT_FLOAT32, &request);
   request.message.mutable_payload()->pop_back();
   v1::RecoverCarrierResponse response;
   const grpc::Status status = Call(*stub_, request.message, &response);

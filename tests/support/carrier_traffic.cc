@@ -83,6 +83,15 @@ std::string CheckTiming(const TimingSpec& sent, int num_symbols, const v1::Timin
 
 }  // namespace
 
+FrameSpec FramesOf(const std::string& name, int num_symbols, uint64_t seed) {
+  FrameSpec spec;
+  spec.constellation = *carrier::Constellation::FromName(name);
+  spec.num_symbols = num_symbols;
+  spec.snr_db = spec.constellation->operating_snr_db() + 6;
+  spec.seed = seed;
+  return spec;
+}
+
 v1::CarrierGroup& AddFrames(const FrameSpec& spec, int count, v1::SampleFormat format,
                             CarrierRequest* request) {
   v1::CarrierGroup& group = AddGroup(

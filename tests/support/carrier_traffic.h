@@ -20,6 +20,9 @@ struct CarrierRequest {
   std::vector<TimingSpec> timings;
 };
 
+// Of a constellation's name, 6 dB above its operating point.
+FrameSpec FramesOf(const std::string& name, int num_symbols, uint64_t seed);
+
 // Adds a group of `count` frames like `spec`, each with a seed of its own, and returns it.
 v1::CarrierGroup& AddFrames(const FrameSpec& spec, int count, v1::SampleFormat format,
                             CarrierRequest* request);
