@@ -21,7 +21,7 @@ constexpr int kNrMaxRows[] = {46, 42};  // rows of base graphs 1 and 2
 constexpr int kNrMinRows = 4;
 constexpr int kNrPuncturedColumns = 2;
 
-absl::Status OutOfRange(absl::string_view field, int value, int least, int most) {
+absl::Status OutOfRange(absl::string_view field, int64_t value, int64_t least, int64_t most) {
   return absl::InvalidArgumentError(
       absl::StrCat(field, " ", value, " is not in [", least, ", ", most, "]"));
 }
@@ -37,7 +37,7 @@ absl::Status CheckShape(const BaseMatrix& matrix) {
   if (matrix.columns <= matrix.rows || matrix.columns > kMaxColumns) {
     return OutOfRange("columns", matrix.columns, matrix.rows + 1, kMaxColumns);
   }
-  const int kb = matrix.columns - matrix.rows;
+  const int64_t kb = matrix.columns - matrix.rows;
   if (matrix.punctured_columns < 0 || matrix.punctured_columns > kb) {
     return OutOfRange("punctured_columns", matrix.punctured_columns, 0, kb);
   }
@@ -124,16 +124,16 @@ absl::StatusOr<CodePtr> Code::Create(const BaseMatrix& matrix, Family family, st
   std::shared_ptr<Code> code(new Code());
   code->family_ = family;
   code->name_ = std::move(name);
-  code->zc_ = matrix.zc;
-  code->rows_ = matrix.rows;
-  code->columns_ = matrix.columns;
-  code->punctured_columns_ = matrix.punctured_columns;
+  code->zc_ = static_cast<int>(matrix.zc);
+  code->rows_ = static_cast<int>(matrix.rows);
+  code->columns_ = static_cast<int>(matrix.columns);
+  code->punctured_columns_ = static_cast<int>(matrix.punctured_columns);
 
   std::vector<int> column_degree(static_cast<size_t>(matrix.columns), 0);
   code->row_begin_.push_back(0);
-  for (int row = 0; row < matrix.rows; ++row) {
-    for (int column = 0; column < matrix.columns; ++column) {
-      const int shift = matrix.shifts[static_cast<size_t>(row * matrix.columns + column)];
+  for (int row = 0; row < code->rows_; ++row) {
+    for (int column = 0; column < code->columns_; ++column) {
+      const int shift = matrix.shifts[static_cast<size_t>(row * code->columns_ + column)];
       if (shift >= 0) {
         Edge edge;
         edge.row = static_cast<uint16_t>(row);
@@ -164,7 +164,7 @@ absl::StatusOr<CodePtr> Code::Create(const BaseMatrix& matrix, Family family, st
   }
 
   uint64_t hash = 0;
-  for (const int number : {matrix.zc, matrix.rows, matrix.columns, matrix.punctured_columns}) {
+  for (const int64_t number : {matrix.zc, matrix.rows, matrix.columns, matrix.punctured_columns}) {
     hash = Mix(hash, static_cast<uint64_t>(number));
   }
   for (const Edge& edge : code->edges_) {
@@ -203,7 +203,7 @@ int64_t Code::bytes() const {
   return bytes;
 }
 
-absl::StatusOr<CodePtr> NrCode(int base_graph, int zc, int rows) {
+absl::StatusOr<CodePtr> NrCode(int64_t base_graph, int64_t zc, int64_t rows) {
   if (base_graph != 1 && base_graph != 2) {
     return OutOfRange("base_graph", base_graph, 1, 2);
   }
@@ -216,16 +216,17 @@ absl::StatusOr<CodePtr> NrCode(int base_graph, int zc, int rows) {
   rows = rows == 0 ? max_rows : rows;
   for (const NrLiftingSize& size : NrLiftingSizeTable()) {
     if (size.zc == zc) {
-      static auto& cache = *new Cache<std::tuple<int, int, int>>();
-      return cache.GetOrMake({base_graph, zc, rows},
-                             [&] { return MakeNrCode(base_graph, size, rows); });
+      static auto& cache = *new Cache<std::tuple<int64_t, int64_t, int64_t>>();
+      return cache.GetOrMake({base_graph, zc, rows}, [&] {
+        return MakeNrCode(static_cast<int>(base_graph), size, static_cast<int>(rows));
+      });
     }
   }
   return absl::InvalidArgumentError(
       absl::StrCat("zc ", zc, " is not a lifting size of 38.212 table 5.3.2-1 (2 .. 384)"));
 }
 
-absl::StatusOr<CodePtr> WimaxCode(const std::string& rate, int n) {
+absl::StatusOr<CodePtr> WimaxCode(const std::string& rate, int64_t n) {
   constexpr int kMinN = 576;
   constexpr int kMaxN = kIeeeColumns * kWimaxBaseZc;
   constexpr int kStepN = 96;
@@ -234,10 +235,10 @@ absl::StatusOr<CodePtr> WimaxCode(const std::string& rate, int n) {
                                                    kMinN, ", ", kMinN + kStepN, " .. ", kMaxN,
                                                    ")"));
   }
-  const int zc = n / kIeeeColumns;
+  const auto zc = static_cast<int>(n / kIeeeColumns);
   for (const WimaxMatrix& matrix : WimaxMatrices()) {
     if (rate == matrix.rate) {
-      static auto& cache = *new Cache<std::pair<std::string, int>>();
+      static auto& cache = *new Cache<std::pair<std::string, int64_t>>();
       return cache.GetOrMake({rate, n}, [&] {
         const auto scale = [&](int shift) {
           return matrix.scales_by_modulo ? shift % zc : shift * zc / kWimaxBaseZc;
@@ -251,13 +252,13 @@ absl::StatusOr<CodePtr> WimaxCode(const std::string& rate, int n) {
       "rate '", rate, "' is not a code rate of 802.16e (1/2, 2/3A, 2/3B, 3/4A, 3/4B, 5/6)"));
 }
 
-absl::StatusOr<CodePtr> WifiCode(const std::string& rate, int n) {
+absl::StatusOr<CodePtr> WifiCode(const std::string& rate, int64_t n) {
   bool length_exists = false;
   for (const WifiMatrix& matrix : WifiMatrices()) {
     const bool length_matches = matrix.zc * kIeeeColumns == n;
     length_exists |= length_matches;
     if (length_matches && rate == matrix.rate) {
-      static auto& cache = *new Cache<std::pair<std::string, int>>();
+      static auto& cache = *new Cache<std::pair<std::string, int64_t>>();
       return cache.GetOrMake({rate, n}, [&] {
         return Code::Create(IeeeMatrix(matrix.shifts, matrix.zc, [](int shift) { return shift; }),
                             Family::kWifi, absl::StrCat("802.11n rate=", rate, " n=", n));

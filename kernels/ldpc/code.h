@@ -35,13 +35,13 @@ struct Edge {
   uint16_t shift = 0;  // 0 .. zc - 1
 };
 
-// A base matrix as its owner gives it.
+// A base matrix as its owner gives it, whatever the numbers.
 struct BaseMatrix {
-  int rows = 0;
-  int columns = 0;
-  int zc = 0;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t zc = 0;
   // The first `punctured_columns` block columns are never transmitted (2 in 5G NR, else 0).
-  int punctured_columns = 0;
+  int64_t punctured_columns = 0;
   std::vector<int> shifts;  // [rows][columns], row-major; -1 for a zero block, else 0 .. zc - 1
 };
 
@@ -120,14 +120,14 @@ using CodePtr = std::shared_ptr<const Code>;
 // 51 lifting sizes, `rows` 4 .. 46 (42 for base graph 2), 0 for all: the first `rows` rows and the
 // first kb + rows columns. The factories below keep what they made and return the same object
 // again; InvalidArgument names field, value and range.
-absl::StatusOr<CodePtr> NrCode(int base_graph, int zc, int rows = 0);
+absl::StatusOr<CodePtr> NrCode(int64_t base_graph, int64_t zc, int64_t rows = 0);
 
 // IEEE 802.16e-2005 8.4.9.2.5.1. `rate` is "1/2", "2/3A", "2/3B", "3/4A", "3/4B" or "5/6"; `n` is
 // 576, 672, .., 2304.
-absl::StatusOr<CodePtr> WimaxCode(const std::string& rate, int n);
+absl::StatusOr<CodePtr> WimaxCode(const std::string& rate, int64_t n);
 
 // IEEE 802.11n-2009 Annex R. `rate` is "1/2", "2/3", "3/4" or "5/6"; `n` is 648, 1296 or 1944.
-absl::StatusOr<CodePtr> WifiCode(const std::string& rate, int n);
+absl::StatusOr<CodePtr> WifiCode(const std::string& rate, int64_t n);
 
 // The 51 lifting sizes of table 5.3.2-1, ascending.
 absl::Span<const int> NrLiftingSizes();

@@ -31,15 +31,16 @@ BaseMatrix Matrix(FuzzedDataProvider& data) {
   matrix.zc = data.ConsumeIntegralInRange<int>(-1, 514);
   matrix.punctured_columns = data.ConsumeIntegralInRange<int>(-1, 8);
   const int density = data.ConsumeIntegralInRange<int>(1, 40);
-  const int kb = matrix.columns - matrix.rows;
-  for (int row = 0; row < matrix.rows; ++row) {
-    for (int column = 0; column < matrix.columns; ++column) {
-      const int p = column - kb;  // of the parity part
-      bool block = (row + 3 * column) % density == 0 || column == row % std::max(kb, 1);
+  const int64_t kb = matrix.columns - matrix.rows;
+  for (int64_t row = 0; row < matrix.rows; ++row) {
+    for (int64_t column = 0; column < matrix.columns; ++column) {
+      const int64_t p = column - kb;  // of the parity part
+      bool block = (row + 3 * column) % density == 0 || column == row % std::max<int64_t>(kb, 1);
       if (p >= 0 && parity == Parity::kDualDiagonal) block = p == row || p == row + 1;
       if (p >= 0 && parity == Parity::kTriangular) block = p == row || (block && p < row);
       const int wrong = data.ConsumeBool() ? 0 : data.ConsumeIntegralInRange<int>(-3, 3);
-      const int shift = data.ConsumeIntegralInRange<int>(0, std::max(matrix.zc - 1, 0));
+      const int shift = data.ConsumeIntegralInRange<int>(
+          0, static_cast<int>(std::max<int64_t>(matrix.zc - 1, 0)));
       matrix.shifts.push_back((block ? shift : -1) + (data.remaining_bytes() > 0 ? wrong / 3 : 0));
     }
   }

@@ -22,7 +22,7 @@ inline ldpc::BaseMatrix EmptyMatrix(int rows, int columns, int zc) {
   return matrix;
 }
 
-inline int& ShiftAt(ldpc::BaseMatrix* matrix, int row, int column) {
+inline int& ShiftAt(ldpc::BaseMatrix* matrix, int64_t row, int64_t column) {
   return matrix->shifts[static_cast<size_t>(row * matrix->columns + column)];
 }
 

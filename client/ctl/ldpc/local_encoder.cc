@@ -17,33 +17,30 @@ namespace {
 constexpr int kProved = 8;  // blocks of a request; the encoder does the same sums for each
 
 // The first `parity_rows` rows of the client's own matrix, 0 for all, and the columns they leave.
-ldpc::BaseMatrix ToMatrix(const v1::CustomCode& custom, int parity_rows) {
-  const auto whole = static_cast<int>(custom.rows());
+ldpc::BaseMatrix ToMatrix(const v1::CustomCode& custom, uint32_t parity_rows) {
   ldpc::BaseMatrix matrix;
-  matrix.rows = parity_rows == 0 ? whole : parity_rows;
-  matrix.columns = static_cast<int>(custom.columns()) - (whole - matrix.rows);
-  matrix.zc = static_cast<int>(custom.zc());
-  matrix.punctured_columns = static_cast<int>(custom.punctured_columns());
-  for (int row = 0; row < matrix.rows; ++row) {
-    for (int column = 0; column < matrix.columns; ++column) {
-      matrix.shifts.push_back(custom.shifts(row * static_cast<int>(custom.columns()) + column));
-    }
+  matrix.rows = parity_rows == 0 ? custom.rows() : parity_rows;
+  matrix.columns = int64_t{custom.columns()} - custom.rows() + matrix.rows;
+  matrix.zc = custom.zc();
+  matrix.punctured_columns = custom.punctured_columns();
+  for (int64_t row = 0; row < matrix.rows; ++row) {
+    const auto begin = custom.shifts().begin() + row * custom.columns();
+    matrix.shifts.insert(matrix.shifts.end(), begin, begin + matrix.columns);
   }
   return matrix;
 }
 
 absl::StatusOr<ldpc::CodePtr> ToKernelCode(const v1::LdpcCode& code) {
-  const auto rows = static_cast<int>(code.parity_rows());
   switch (code.code_case()) {
     case v1::LdpcCode::kNr:
-      return ldpc::NrCode(static_cast<int>(code.nr().base_graph()),
-                          static_cast<int>(code.nr().zc()), rows);
+      return ldpc::NrCode(code.nr().base_graph(), code.nr().zc(), code.parity_rows());
     case v1::LdpcCode::kWimax:
-      return ldpc::WimaxCode(NameOfRate(code.wimax().rate()), static_cast<int>(code.wimax().n()));
+      return ldpc::WimaxCode(NameOfRate(code.wimax().rate()), code.wimax().n());
     case v1::LdpcCode::kWifi:
-      return ldpc::WifiCode(NameOfRate(code.wifi().rate()), static_cast<int>(code.wifi().n()));
+      return ldpc::WifiCode(NameOfRate(code.wifi().rate()), code.wifi().n());
     default:
-      return ldpc::Code::Create(ToMatrix(code.custom(), rows), ldpc::Family::kCustom, "custom");
+      return ldpc::Code::Create(ToMatrix(code.custom(), code.parity_rows()), ldpc::Family::kCustom,
+                                "custom");
   }
 }
 

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "kernels/base/status_macros.h"
@@ -18,28 +16,6 @@ namespace {
 absl::Status OutOfRange(absl::string_view field, int64_t value, int64_t low, int64_t high) {
   return absl::InvalidArgumentError(
       absl::StrCat(field, " ", value, " is not in [", low, ", ", high, "]"));
-}
-
-// Too large for an int: no code has a parameter like that, and the factories name the range.
-int ToInt(uint32_t value) { return static_cast<int>(std::min<uint32_t>(value, INT32_MAX)); }
-
-struct Sent {
-  absl::string_view field;
-  uint32_t value;
-};
-
-// A factory's refusal of one of `fields`, with the number that was sent.
-absl::StatusOr<ldpc::CodePtr> AsSent(std::initializer_list<Sent> fields,
-                                     absl::StatusOr<ldpc::CodePtr> made) {
-  for (const Sent& sent : fields) {
-    if (sent.value <= INT32_MAX) continue;
-    const std::string told = absl::StrCat(sent.field, " ", INT32_MAX, " ");
-    if (!absl::StartsWith(made.status().message(), told)) continue;
-    return absl::Status(made.status().code(),
-                        absl::StrCat(sent.field, " ", sent.value, " ",
-                                     made.status().message().substr(told.size())));
-  }
-  return made;
 }
 
 absl::StatusOr<std::string> WimaxRate(v1::WimaxCode::Rate rate) {
@@ -105,23 +81,19 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::FromProto(const v1::LdpcCode& message) 
   switch (message.code_case()) {
     case v1::LdpcCode::kNr:
       BASEBAND_RETURN_IF_ERROR(CheckNrRows(message.nr().base_graph(), message.parity_rows()));
-      return Within("code.nr.",
-                    AsSent({{"base_graph", message.nr().base_graph()}, {"zc", message.nr().zc()}},
-                           ldpc::NrCode(ToInt(message.nr().base_graph()), ToInt(message.nr().zc()),
-                                        ToInt(message.parity_rows()))));
+      return Within("code.nr.", ldpc::NrCode(message.nr().base_graph(), message.nr().zc(),
+                                             message.parity_rows()));
     case v1::LdpcCode::kWimax: {
       BASEBAND_RETURN_IF_ERROR(WholeMatrixOnly(message.parity_rows(), "802.16e"));
       BASEBAND_ASSIGN_OR_RETURN(const std::string rate,
                                 Within("code.wimax.", WimaxRate(message.wimax().rate())));
-      return Within("code.wimax.", AsSent({{"n", message.wimax().n()}},
-                                          ldpc::WimaxCode(rate, ToInt(message.wimax().n()))));
+      return Within("code.wimax.", ldpc::WimaxCode(rate, message.wimax().n()));
     }
     case v1::LdpcCode::kWifi: {
       BASEBAND_RETURN_IF_ERROR(WholeMatrixOnly(message.parity_rows(), "802.11n"));
       BASEBAND_ASSIGN_OR_RETURN(const std::string rate,
                                 Within("code.wifi.", WifiRate(message.wifi().rate())));
-      return Within("code.wifi.", AsSent({{"n", message.wifi().n()}},
-                                         ldpc::WifiCode(rate, ToInt(message.wifi().n()))));
+      return Within("code.wifi.", ldpc::WifiCode(rate, message.wifi().n()));
     }
     case v1::LdpcCode::kCustom:
       return Custom(message.custom(), message.parity_rows());
@@ -142,8 +114,7 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::FromProto(const v1::LdpcCode& message,
   // rows of the core always are.
   const int columns =
       (static_cast<int>(llr_count) + code->zc() - 1) / code->zc() + code->punctured_columns();
-  return ldpc::NrCode(ToInt(message.nr().base_graph()), code->zc(),
-                      std::max(4, columns - code->kb()));
+  return ldpc::NrCode(message.nr().base_graph(), code->zc(), std::max(4, columns - code->kb()));
 }
 
 absl::StatusOr<ldpc::CodePtr> LdpcCodes::Custom(const v1::CustomCode& message,
@@ -153,30 +124,24 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::Custom(const v1::CustomCode& message,
     return known;
   }
   ldpc::BaseMatrix matrix;
-  matrix.rows = ToInt(message.rows());
-  matrix.columns = ToInt(message.columns());
-  matrix.zc = ToInt(message.zc());
-  matrix.punctured_columns = ToInt(message.punctured_columns());
+  matrix.rows = message.rows();
+  matrix.columns = message.columns();
+  matrix.zc = message.zc();
+  matrix.punctured_columns = message.punctured_columns();
   matrix.shifts.assign(message.shifts().begin(), message.shifts().end());
-  const auto as_sent = [&message](absl::StatusOr<ldpc::CodePtr> made) {
-    return Within("code.custom.", AsSent({{"zc", message.zc()},
-                                          {"rows", message.rows()},
-                                          {"columns", message.columns()},
-                                          {"punctured_columns", message.punctured_columns()}},
-                                         std::move(made)));
-  };
   if (parity_rows != 0) {
     // Check the whole before a part of it is taken.
     BASEBAND_RETURN_IF_ERROR(
-        as_sent(ldpc::Code::Create(matrix, ldpc::Family::kCustom, "custom")).status());
+        Within("code.custom.", ldpc::Code::Create(matrix, ldpc::Family::kCustom, "custom"))
+            .status());
     if (parity_rows > message.rows()) {
       return OutOfRange("code.parity_rows", parity_rows, 1, message.rows());
     }
-    const int rows = ToInt(parity_rows);
-    const int columns = matrix.columns - matrix.rows + rows;
+    const int64_t rows = parity_rows;
+    const int64_t columns = matrix.columns - matrix.rows + rows;
     std::vector<int> part;
-    for (int r = 0; r < rows; ++r) {
-      const auto begin = matrix.shifts.begin() + static_cast<int64_t>(r) * matrix.columns;
+    for (int64_t r = 0; r < rows; ++r) {
+      const auto begin = matrix.shifts.begin() + r * matrix.columns;
       part.insert(part.end(), begin, begin + columns);
     }
     matrix.rows = rows;
@@ -185,9 +150,9 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::Custom(const v1::CustomCode& message,
   }
   BASEBAND_ASSIGN_OR_RETURN(
       ldpc::CodePtr code,
-      as_sent(ldpc::Code::Create(
-          matrix, ldpc::Family::kCustom,
-          absl::StrCat("custom ", matrix.rows, "x", matrix.columns, " zc=", matrix.zc))));
+      Within("code.custom.", ldpc::Code::Create(matrix, ldpc::Family::kCustom,
+                                                absl::StrCat("custom ", matrix.rows, "x",
+                                                             matrix.columns, " zc=", matrix.zc))));
   const int64_t bytes = code->bytes();
   return Within("code.custom: ", custom_.Insert(key, std::move(code), bytes));
 }

@@ -147,6 +147,22 @@ TEST(LdpcCodeTest, EqualMatricesHaveEqualFingerprints) {
   EXPECT_NE(code->fingerprint(), (*Code::Create(changed, Family::kCustom, ""))->fingerprint());
 }
 
+TEST(LdpcCodeTest, NumbersBeyondAnyIntAreToldAsTheyAre) {
+  constexpr int64_t kLarge = int64_t{1} << 40;
+  EXPECT_THAT(NrCode(kLarge, 384).status(),
+              StatusIs(kInvalid, HasSubstr("base_graph 1099511627776 ")));
+  EXPECT_THAT(NrCode(1, kLarge + 384).status(), StatusIs(kInvalid, HasSubstr("zc 1099511628160 ")));
+  EXPECT_THAT(NrCode(1, 384, kLarge + 4).status(),
+              StatusIs(kInvalid, HasSubstr("rows 1099511627780 ")));
+  EXPECT_THAT(WimaxCode("1/2", kLarge + 576).status(),
+              StatusIs(kInvalid, HasSubstr("n 1099511628352 ")));
+  EXPECT_THAT(WifiCode("1/2", kLarge + 648).status(),
+              StatusIs(kInvalid, HasSubstr("n 1099511628424 ")));
+  BaseMatrix matrix = SmallMatrix();
+  matrix.columns = kLarge;
+  EXPECT_THAT(CreateStatus(matrix), StatusIs(kInvalid, "columns 1099511627776 is not in [3, 128]"));
+}
+
 TEST(LdpcCodeTest, MatrixOutsideTheLimitsIsRefusedByName) {
   EXPECT_THAT(CreateStatus(SmallMatrix()), IsOk());
 
