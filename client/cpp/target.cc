@@ -17,6 +17,9 @@
 namespace baseband::client {
 namespace {
 
+// Before a host and its port.
+constexpr const char* kSchemes[] = {"ipv4:", "ipv6:", "dns:///", "dns:"};
+
 struct Address {
   int family = AF_UNSPEC;  // this: none
   in6_addr bytes{};        // of both families; IPv4's in the first four
@@ -56,7 +59,7 @@ bool IsLoopback(const Address& address) {
 bool IsPrivate(const std::string& target) {
   if (absl::StartsWith(target, "unix:") || absl::StartsWith(target, "unix-abstract:")) return true;
   absl::string_view address = target;
-  for (const char* scheme : {"ipv4:", "ipv6:", "dns:///", "dns:"}) {
+  for (const char* scheme : kSchemes) {
     if (absl::ConsumePrefix(&address, scheme)) break;
   }
   return IsLoopback(ParseAddress(absl::StrReplaceAll(address, {{"%5B", "["}, {"%5D", "]"}}),
@@ -77,6 +80,22 @@ bool AreAddresses(int family, const std::vector<std::string>& servers) {
   return true;
 }
 
+// What gRPC takes for the port; empty: it takes none. Of two colons and more without brackets, all
+// are an IPv6 address's.
+absl::string_view PortOf(absl::string_view address) {
+  for (const char* scheme : {"unix:", "unix-abstract:", "vsock:"}) {
+    if (absl::StartsWith(address, scheme)) return "";
+  }
+  for (const char* scheme : kSchemes) {
+    if (absl::ConsumePrefix(&address, scheme)) break;
+  }
+  const size_t colon = address.rfind(':');
+  if (colon == absl::string_view::npos) return "";
+  const absl::string_view host = address.substr(0, colon);
+  const bool in_brackets = absl::EndsWith(host, "]") || absl::EndsWith(host, "%5D");
+  return in_brackets || !absl::StrContains(host, ':') ? address.substr(colon + 1) : "";
+}
+
 // gRPC would take any scheme for a name, and a port modulo 65536.
 absl::Status CheckAddress(absl::string_view address) {
   const absl::string_view scheme = address.substr(0, address.find("://"));
@@ -86,14 +105,8 @@ absl::Status CheckAddress(absl::string_view address) {
                      "://, but HOST:PORT, unix:PATH or dns:///NAME:PORT"));
   }
   int64_t port = 0;
-  const size_t colon = address.rfind(':');
-  const absl::string_view digits =
-      colon == absl::string_view::npos ? "" : address.substr(colon + 1);
-  const bool has_port = !absl::StartsWith(address, "unix:") &&
-                        !absl::StartsWith(address, "unix-abstract:") &&
-                        !absl::StartsWith(address, "vsock:");
-  if (has_port && !digits.empty() &&
-      std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
+  const absl::string_view digits = PortOf(address);
+  if (!digits.empty() && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
       (!absl::SimpleAtoi(digits, &port) || port < 1 || port > 65535)) {
     return absl::InvalidArgumentError(
         absl::StrCat("target '", address, "': port ", digits, " is not in [1, 65535]"));

@@ -191,12 +191,19 @@ class ArgumentsTest(unittest.TestCase):
         self.assertEqual(len(sizes), 51)
         self.assertEqual({zc for zc in range(-1, 500) if is_taken(zc)}, sizes)
 
+    def test_what_is_no_port_is_not_checked_as_one(self):
+        for target in ("unix:/a:99999", "unix-abstract:a:0", "fd00::0", "dns:///fd00::99999", "[fd00::1]:50151", "0"):
+            with self.subTest(target):
+                bo.Client(target).close()
+
     def test_options_are_checked_when_a_client_is_made(self):
         for text, options in {
             "target is empty": {"target": ""},
             "it takes no http://, but HOST:PORT": {"target": "http://127.0.0.1:50151"},
             "'grpc://b:1': it takes no grpc://": {"target": "10.0.0.1:1,grpc://b:1"},
             "port 99999 is not in [1, 65535]": {"target": "127.0.0.1:99999"},
+            "port 0 is not in [1, 65535]": {"target": "unixhost:0"},
+            "port 65536 is not in [1, 65535]": {"target": "ipv6:%5Bfd00::1%5D:65536"},
             "connections 65 is not in [1, 64]": {"connections": 65},
             "max_attempts 0 is not in [1, 5]": {"max_attempts": 0},
             "initial_backoff must be > 0": {"initial_backoff": 0.0},

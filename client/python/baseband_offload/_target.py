@@ -29,14 +29,25 @@ def _address(server: str, needs_port: bool) -> tuple[int, bytes]:
         return 0, b""
 
 
+def _without_scheme(server: str) -> str:
+    for scheme in ("ipv4:", "ipv6:", "dns:///", "dns:"):
+        if server.startswith(scheme):
+            return server[len(scheme) :]
+    return server
+
+
+def _port(server: str) -> str:
+    """What gRPC takes for the port; "": none. Of two colons and more without brackets, all are an IPv6 address's."""
+    if server.startswith(("unix:", "unix-abstract:", "vsock:")):
+        return ""
+    host, colon, port = _without_scheme(server).rpartition(":")
+    return port if colon and (host.endswith(("]", "%5D")) or ":" not in host) else ""
+
+
 def _is_private(server: str) -> bool:
     if server.startswith(("unix:", "unix-abstract:")):
         return True
-    for scheme in ("ipv4:", "ipv6:", "dns:///", "dns:"):
-        if server.startswith(scheme):
-            server = server[len(scheme) :]
-            break
-    family, address = _address(server.replace("%5B", "[").replace("%5D", "]"), needs_port=False)
+    family, address = _address(_without_scheme(server).replace("%5B", "[").replace("%5D", "]"), needs_port=False)
     if family == socket.AF_INET:
         return address[0] == 127
     return family == socket.AF_INET6 and (
@@ -54,8 +65,8 @@ def _check_address(server: str) -> None:
     scheme, slashes, _ = server.partition("://")
     if slashes and scheme not in ("dns", "unix"):
         raise ValueError(f"target {server!r}: it takes no {scheme}://, but HOST:PORT, unix:PATH or dns:///NAME:PORT")
-    port = "" if server.startswith(("unix", "vsock:")) else server.rpartition(":")[2]
-    if ":" in server and port.isascii() and port.isdigit() and not 1 <= int(port) <= 65535:
+    port = _port(server)
+    if port.isascii() and port.isdigit() and not 1 <= int(port) <= 65535:
         raise ValueError(f"target {server!r}: port {port} is not in [1, 65535]")
 
 
