@@ -68,9 +68,10 @@ enum class Lock : uint8_t {
 
 // With lock other than kLocked the numbers are the best guess, and symbols and carrier are what
 // follows from it. The carrier is told by the symbols as they are at offset and clock_error, and
-// its deviations hold those of both. It has a lock of its own, which is no kLocked but
-// carrier::Lock::kBadFit where symbols at the carrier's SNR would show a line several times as
-// strong as what is there.
+// its deviations hold those of both: of the frequencies that cannot be told from the one given
+// (carrier::Reach::modulo) the nearest to spectrum_centre is the one that turned. It has a lock of
+// its own, which is no kLocked but carrier::Lock::kBadFit where symbols at the carrier's SNR would
+// show a line several times as strong as what is there.
 struct Result {
   // When the first symbol's centre is, nominal symbols after the first sample: within [0, 1), but
   // for what the refinement adds.

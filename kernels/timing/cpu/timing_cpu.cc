@@ -29,10 +29,10 @@ class Frame {
         samples_.bytes.size() / static_cast<size_t>(carrier::BytesPerSymbol(carrier_.format)));
     const PulseShape& shape = pulse_.shape();
     num_symbols_ = static_cast<int>(SymbolsOf(shape, parameters_, num_samples));
-    const double reach = carrier::ReachOf(model_, carrier_, known_).frequency;
+    const carrier::Reach reach = carrier::ReachOf(model_, carrier_, known_);
     const LinePlan plan =
-        PlanLine(shape.rolloff, shape.samples, shape.symbols, parameters_.max_clock_error, reach,
-                 static_cast<int>(num_samples));
+        PlanLine(shape.rolloff, shape.samples, shape.symbols, parameters_.max_clock_error,
+                 reach.frequency, static_cast<int>(num_samples));
     const carrier::FftPlan& fft = carrier::RecoverWorkspace::OfThisThread().PlanOf(plan.points);
     arrays_ = TimingWorkspace::OfThisThread().Arrays(plan, pulse_.view(), fft, num_symbols_);
     const LineFound found = FindLine(plan, samples_, fft, arrays_);
@@ -62,7 +62,7 @@ class Frame {
                                 parameters_.max_clock_error, num_symbols_);
     recovered.carrier.lock = CarrierLock(verdict, recovered.carrier);
     WriteCorrected(recovered.carrier, refined, corrected);
-    FollowTiming(verdict, refined, recovered.timing, carrier_.reference, num_symbols_,
+    FollowTiming(verdict, refined, recovered.timing, carrier_.reference, reach.modulo, num_symbols_,
                  &recovered.carrier);
     return recovered;
   }

@@ -35,14 +35,23 @@ __device__ int DivisorOfKnown(const Iq* known, uint32_t num_symbols) {
 }
 
 // carrier::ReachOf.
-__device__ double ReachOfFrame(const TimingTask& task, const Iq* known, uint32_t num_symbols) {
+__device__ carrier::Reach ReachOfFrame(const TimingTask& task, const Iq* known,
+                                       uint32_t num_symbols) {
   const carrier::Parameters& parameters = task.carrier;
-  if (parameters.coarse == carrier::Coarse::kNone) {
-    return parameters.fine == carrier::Fine::kSweep ? parameters.sweep_range : 0.0;
-  }
-  if (parameters.max_frequency > 0.0) return parameters.max_frequency;
   const int divisor = known == nullptr ? 0 : DivisorOfKnown(known, num_symbols);
-  return carrier::LimitOfFrequency(parameters.coarse, task.model.symmetry, divisor);
+  const auto limit = [&](carrier::Coarse coarse) {
+    return carrier::LimitOfFrequency(coarse, task.model.symmetry, divisor);
+  };
+  carrier::Reach reach;
+  if (parameters.coarse == carrier::Coarse::kNone) {
+    reach.modulo = 2.0 * limit(carrier::Coarse::kPower);
+    if (parameters.fine == carrier::Fine::kSweep) reach.frequency = parameters.sweep_range;
+    return reach;
+  }
+  const double most = limit(parameters.coarse);
+  reach.modulo = 2.0 * most;
+  reach.frequency = parameters.max_frequency > 0.0 ? parameters.max_frequency : most;
+  return reach;
 }
 
 // A thread block a frame.
@@ -56,12 +65,13 @@ __global__ void __launch_bounds__(kPlanThreads)
   const Iq* const known = frame.known_offset == carrier::kNoKnown
                               ? nullptr
                               : reinterpret_cast<const Iq*>(task.known + frame.known_offset);
-  const double reach = ReachOfFrame(task, known, num_symbols);
+  const carrier::Reach reach = ReachOfFrame(task, known, num_symbols);
   if (threadIdx.x != 0) return;
   TimingState state;
   state.plan =
       PlanLine(pulse.facts.rolloff, pulse.samples, pulse.symbols, task.parameters.max_clock_error,
-               reach, static_cast<int>(frame.num_samples));
+               reach.frequency, static_cast<int>(frame.num_samples));
+  state.modulo = reach.modulo;
   state.num_symbols = num_symbols;
   task.states[f] = state;
   carrier::RecoverFrame symbols;

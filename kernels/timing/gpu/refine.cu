@@ -189,8 +189,8 @@ __global__ void __launch_bounds__(kStepThreads)
     carrier::Result& found = task.carrier_results[frame.result_index];
     result = ResultOf(state.verdict, refine.refined, found.lock, max_clock_error, num_symbols);
     found.lock = CarrierLock(state.verdict, found);
-    FollowTiming(state.verdict, refine.refined, result, task.carrier.reference, num_symbols,
-                 &found);
+    FollowTiming(state.verdict, refine.refined, result, task.carrier.reference, state.modulo,
+                 num_symbols, &found);
   }
   task.results[frame.result_index] = result;
 }

@@ -57,6 +57,7 @@ inline constexpr uint32_t kSeenBad = 2;
 // A frame on its way through the kernels.
 struct TimingState {
   LinePlan plan;             // PlanFrames
+  double modulo = 1.0;       // PlanFrames: of the carrier's frequency, see carrier::Reach
   uint32_t num_symbols = 0;  // PlanFrames
   uint32_t seen = 0;         // TransformPieces
   // SearchLine, of frames that are not lost: where the symbols are; by how much, in turns of 2^-64,

@@ -302,18 +302,24 @@ BASEBAND_HOST_DEVICE inline Result ResultOf(const LineVerdict& verdict, const Re
 }
 
 // The carrier by the result's symbols: those it was found in were at the line's times. How often
-// and where it turns is as unsure as the symbols' length and time.
+// and where it turns is as unsure as the symbols' length and time. `modulo` (carrier::Reach): what
+// turns is the received carrier, of all f + k modulo the one nearest to the spectrum's centre; the
+// whole moduli between are turns of the symbols, however long those are.
 BASEBAND_HOST_DEVICE inline void FollowTiming(const LineVerdict& verdict, const Refined& refined,
                                               const Result& timing, carrier::Reference reference,
-                                              int num_symbols, carrier::Result* found) {
+                                              double modulo, int num_symbols,
+                                              carrier::Result* found) {
   const double from_centre = carrier::ReferenceFromCentre(reference, num_symbols);
-  const double turns = found->frequency / (1.0 + verdict.clock_error);  // in a nominal symbol
+  const double length_taken = 1.0 + verdict.clock_error;
+  const double apart = verdict.centre * length_taken - found->frequency;
+  const double alias = modulo * floor(apart / modulo + 0.5);
+  const double turns = (found->frequency + alias) / length_taken;  // in a nominal symbol
   if (refined.valid) {
     const double moved =
         refined.step.middle + refined.step.slope * from_centre / static_cast<double>(num_symbols);
     found->phase = carrier::WrappedRadians(found->phase / (2.0 * kPi) + turns * moved,
                                            static_cast<int>(found->ambiguity));
-    found->frequency = turns * (1.0 + timing.clock_error);
+    found->frequency = turns * (1.0 + timing.clock_error) - alias;
   }
   const double centre = static_cast<double>(timing.centre_stddev);
   const double length = static_cast<double>(timing.clock_error_stddev);

@@ -113,6 +113,42 @@ TEST(TimingDeviationsTest, OfTheCarrierHoldThoseOfTheTiming) {
   }
 }
 
+// A carrier beyond what is looked for is told modulo 1 / symmetry; how unsure the symbols' length
+// makes it is a matter of how often it turns, not of what its alias would.
+TEST(TimingDeviationsTest, OfACarrierBeyondTheReachAreThoseOfTheErrors) {
+  for (const std::string name : {"QPSK", "16QAM", "32APSK 3/4"}) {
+    const Receiver receiver = ReceiverOf(name, {0.25, 2, 1});
+    const carrier::Constellation& constellation = receiver.model->constellation();
+    const double modulo = 2.0 * receiver.model->max_frequency();
+    double squares = 0.0;
+    double phases = 0.0;
+    constexpr int kFrames = 40;
+    for (uint64_t seed = 1; seed <= kFrames; ++seed) {
+      TimingSpec spec = SpecOf(receiver, 2000, constellation.operating_snr_db() + 8.0, seed);
+      spec.frequency =
+          std::copysign(0.15 + 0.07 * static_cast<double>(seed) / kFrames, spec.frequency);
+      const Timed timed = Recover(receiver, testing::MakeSamples(spec).samples);
+      const carrier::Result& found = timed.recovered.carrier;
+      ASSERT_EQ(found.lock, carrier::Lock::kLocked);
+      EXPECT_LE(std::fabs(found.frequency), receiver.model->max_frequency());
+      squares += std::pow(testing::WrappedDifference(found.frequency, spec.frequency, modulo) /
+                              static_cast<double>(found.frequency_stddev),
+                          2);
+      // The first symbol may be the one before or behind.
+      const double at = std::rint(timed.recovered.timing.offset - spec.offset);
+      const double sent = spec.phase + 2.0 * M_PI * spec.frequency * at;
+      phases +=
+          std::pow(testing::WrappedDifference(found.phase, sent, 2.0 * M_PI / found.ambiguity) /
+                       static_cast<double>(found.phase_stddev),
+                   2);
+    }
+    SCOPED_TRACE(name);
+    // Of 40 squares: 1 give or take 0.11.
+    EXPECT_NEAR(std::sqrt(squares / kFrames), 1.0, 0.35);
+    EXPECT_NEAR(std::sqrt(phases / kFrames), 1.0, 0.35);
+  }
+}
+
 // Clock errors up to the largest are told as surely as others.
 TEST(TimingDeviationsTest, TheLargestClockErrorsLock) {
   for (const double clock_error : {1e-4, -1e-4, 1e-3, -1e-3}) {
