@@ -231,6 +231,41 @@ TEST_F(CarrierGpuTest, OneRingOfManyIsNotLocked) {
   }
 }
 
+// Known symbols that are right, or other ones, in short frames and in those of many tiles.
+TEST_F(CarrierGpuTest, WrongKnownSymbolsAreNotLockedAndRightOnesAre) {
+  for (const char* const name : {"QPSK", "16QAM", "32APSK 3/4"}) {
+    const ModelPtr model = MakeModel(name);
+    for (const Fine fine : {Fine::kRemodulate, Fine::kPll}) {
+      SCOPED_TRACE(std::string(name) + ", fine " + std::to_string(static_cast<int>(fine)));
+      Parameters parameters;
+      parameters.fine = fine;
+      std::vector<Frame> frames;
+      for (const int num_symbols : {500, 1000, 2048, 2049, 9000, 40000}) {
+        for (const int count : {16, 40, 200}) {
+          for (const size_t shift : {0, 1}) {
+            CarrierFrame made = MakeFrame(WithRandomOffset(
+                SpecOf(*Constellation::FromName(name), num_symbols, 6.0, frames.size() + 1),
+                fine == Fine::kPll ? 1e-4 : 0.1));
+            made.known.assign(made.symbols.size(), Iq{});
+            for (size_t k = 0; k < static_cast<size_t>(count); ++k) {
+              made.known[2 * k] = made.sent[2 * k + shift];
+            }
+            frames.push_back(ToFrame(parameters, made));
+          }
+        }
+      }
+      const std::vector<Recovered> gpu = CompareAll(*model, parameters, frames);
+      for (size_t i = 0; i < gpu.size(); ++i) {
+        if (i % 2 == 1) {
+          EXPECT_NE(gpu[i].result.lock, Lock::kLocked) << "frame " << i;
+        } else if (fine == Fine::kRemodulate) {
+          EXPECT_EQ(gpu[i].result.lock, Lock::kLocked) << "frame " << i;
+        }
+      }
+    }
+  }
+}
+
 // By soft decisions between the tables, by hard ones there and beyond.
 TEST_F(CarrierGpuTest, TheSnrIsTrueAndEqualsTheCpus) {
   for (const char* const name : {"QPSK", "128QAM", "512QAM", "256APSK 20/30"}) {

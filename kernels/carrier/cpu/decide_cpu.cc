@@ -114,16 +114,28 @@ HWY_INLINE V SquaredDistance(V re, V im, V point_re, V point_im) {
   return hn::MulAdd(d_re, d_re, hn::Mul(d_im, d_im));
 }
 
-double SumHardDistanceSimd(const ModelView& view, const FrameCpu& frame, const Estimate& estimate) {
+// TurnedApart.
+HWY_INLINE V ApartOf(V re, V im, V known_re, V known_im) {
+  const V along = hn::MulAdd(re, known_re, hn::Mul(im, known_im));
+  const V across = hn::NegMulAdd(re, known_im, hn::Mul(im, known_re));
+  const V square = hn::Mul(across, across);
+  const V product = hn::Sqrt(hn::MulAdd(along, along, square));
+  return hn::IfThenElse(hn::Gt(along, hn::Zero(df)), hn::Div(square, hn::Add(product, along)),
+                        hn::Sub(product, along));
+}
+
+DecisionSums SumHardDistanceSimd(const ModelView& view, const FrameCpu& frame,
+                                 const Estimate& estimate) {
   const size_t lanes = hn::Lanes(df);
   const auto count = static_cast<size_t>(frame.num_symbols);
   TurnBack turn(estimate, frame.centre(), 1.0 / estimate.gain);
   Block block;
-  double total = 0.0;
+  DecisionSums total;
   for (size_t first = 0; first < count; first += kBlock) {
     turn.Start(first);
     Decide(view.nearest, frame, first, turn, &block);
     V sum = hn::Zero(df);
+    V apart = hn::Zero(df);
     for (size_t k = 0; k < std::min(kBlock, count - first); k += lanes) {
       V point_re, point_im, unused;
       hn::LoadInterleaved4(df, block.points[0] + 4 * k, point_re, point_im, unused, unused);
@@ -138,10 +150,12 @@ double SumHardDistanceSimd(const ModelView& view, const FrameCpu& frame, const E
         const M known =
             hn::Gt(hn::MulAdd(known_re, known_re, hn::Mul(known_im, known_im)), hn::Zero(df));
         distance = hn::IfThenElse(known, SquaredDistance(re, im, known_re, known_im), distance);
+        apart = hn::Add(apart, hn::IfThenElseZero(known, ApartOf(re, im, known_re, known_im)));
       }
       sum = hn::Add(sum, hn::IfThenElseZero(Exists(frame, first + k), distance));
     }
-    total += static_cast<double>(Sum(sum));
+    total.square += static_cast<double>(Sum(sum));
+    if (frame.known.re != nullptr) total.apart += static_cast<double>(Sum(apart));
   }
   return total;
 }
@@ -179,7 +193,8 @@ namespace baseband::carrier {
 HWY_EXPORT(SumHardDistanceSimd);
 HWY_EXPORT(SumEvmSimd);
 
-double SumHardDistance(const ModelView& view, const FrameCpu& frame, const Estimate& estimate) {
+DecisionSums SumHardDistance(const ModelView& view, const FrameCpu& frame,
+                             const Estimate& estimate) {
   return HWY_DYNAMIC_DISPATCH(SumHardDistanceSimd)(view, frame, estimate);
 }
 

@@ -83,7 +83,9 @@ void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
   found.rival = rival_;
   found.elsewhere = elsewhere_ > kElsewhere;
   found.close_branch = close_branch_;
-  found.distance = SumHardDistance(view_, arrays_.frame, estimate_) / num_symbols;
+  const DecisionSums distance = SumHardDistance(view_, arrays_.frame, estimate_);
+  found.distance = distance.square / num_symbols;
+  found.apart = distance.apart;
   Judgement judgement =
       JudgeFrame(view_, parameters_, plan_, found, ExpectedOf(view_, parameters_, plan_, found));
   result_ = judgement.result;

@@ -87,8 +87,14 @@ void AddCoarseFits(const ModelView& view, const FrameCpu& frame, const Estimate&
 FitSums<double> SumFit(const ModelView& view, const FrameCpu& frame, const Estimate& estimate,
                        Stretch* stretches);
 
-// S6. Sum over the symbols of the squared distance to the nearest point, or the known one.
-double SumHardDistance(const ModelView& view, const FrameCpu& frame, const Estimate& estimate);
+// S6. Sums over the symbols of the squared distance to the nearest point, or the known one, and
+// over the known ones of TurnedApart.
+struct DecisionSums {
+  double square = 0.0;
+  double apart = 0.0;
+};
+DecisionSums SumHardDistance(const ModelView& view, const FrameCpu& frame,
+                             const Estimate& estimate);
 // The symbols turned back by the estimate, as samples.
 void WriteCorrected(SampleFormat format, float scale, const FrameCpu& frame,
                     const Estimate& estimate, absl::Span<uint8_t> corrected);

@@ -8,6 +8,7 @@
 #include "kernels/carrier/gpu/nearest_device.cuh"
 #include "kernels/carrier/gpu/recover_task.cuh"
 #include "kernels/carrier/gpu/team.cuh"
+#include "kernels/carrier/math/known_math.h"
 
 namespace baseband::carrier {
 
@@ -38,13 +39,14 @@ class HardDistance {
   uint32_t magnitude_;  // bits to keep
 };
 
-// The sum over the symbols of the squared distance to the nearest point, or to the known one. By
-// all threads of the team; SumFit's sums stay in its memory. A pass of its own: decisions made on
-// the way to the estimate are not those at it, and one symbol of a short frame that is decided
-// otherwise moves the EVM by a hundredth.
+// Sums over the symbols of the squared distance to the nearest point, or to the known one, and over
+// the known ones of TurnedApart. By all threads of the team; SumFit's sums stay in its memory. A
+// pass of its own: decisions made on the way to the estimate are not those at it, and one symbol of
+// a short frame that is decided otherwise moves the EVM by a hundredth.
 template <SearchKind kKind>
-__device__ __noinline__ double SumDistance(const Team& team, const FrameView& frame,
-                                           const Estimate& estimate, const NearestView& search) {
+__device__ __noinline__ void SumDistance(const Team& team, const FrameView& frame,
+                                         const Estimate& estimate, const NearestView& search,
+                                         double (&totals)[2]) {
   // All that the loop reads, where a store to memory cannot change it.
   const Team mates = team;
   const Samples samples = frame.samples;
@@ -56,10 +58,9 @@ __device__ __noinline__ double SumDistance(const Team& team, const FrameView& fr
   // A frame of a tile a slot is read backwards: its end is what the last round read last.
   const bool backwards = num_symbols <= static_cast<uint32_t>(kSlots * kTile);
   const uint32_t onward = backwards ? 0U - mates.Onward(num_symbols) : mates.Onward(num_symbols);
-  double totals[1];
-  mates.template Sum<1, SumIndex::kDistance>(
+  mates.template Sum<2, SumIndex::kDistance>(
       num_symbols,
-      [&](uint32_t first, float(&sums)[1]) {
+      [&](uint32_t first, float(&sums)[2]) {
         Iq back = rotor.At(first);
         back = {back.i * inverse_gain, back.q * inverse_gain};
         Iq r[kTileLanes];
@@ -82,11 +83,11 @@ __device__ __noinline__ double SumDistance(const Team& team, const FrameView& fr
           if (known_symbols != nullptr) known = known_symbols[n];
           const bool is_known = known.i != 0.0F || known.q != 0.0F;
           sums[0] += is_known ? SquaredDistance(z, known) : distance.Of(z);
+          if (is_known) sums[1] += TurnedApart(z, known);
           back = rotor.Next(back);
         }
       },
       totals, backwards);
-  return totals[0];
 }
 
 }  // namespace baseband::carrier

@@ -21,7 +21,7 @@ struct SumIndex {
   static constexpr int kResidue = 9;
   static constexpr int kExcess = 10;
   static constexpr int kFit = 11;
-  static constexpr int kDistance = 12;  // of hard decisions
+  static constexpr int kDistance = 12;  // of hard decisions, and next to it TurnedApart
   static constexpr int kCount = 16;
 };
 

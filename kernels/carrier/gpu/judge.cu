@@ -69,6 +69,7 @@ __device__ Findings FindingsOf(const RecoverTask& task, const FrameView& frame,
   found.elsewhere = state.elsewhere != 0;
   found.close_branch = state.close_branch != 0;
   found.distance = settled.distance / found.num_symbols;
+  found.apart = settled.apart;
   return found;
 }
 

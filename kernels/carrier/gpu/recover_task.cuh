@@ -53,6 +53,7 @@ struct Settled {
   FitSums<double> sums;     // of the last round, GainOfStep included
   Information information;  // UsedInformation there
   double distance = 0.0;    // of hard decisions at `estimate`, squared and added up
+  double apart = 0.0;       // sum of TurnedApart over the known symbols there
   Stretch stretches[kMaxStretches];
 };
 

@@ -101,6 +101,7 @@ __device__ __noinline__ void LookAtShortFrame(const FrameView& frame, const Esti
       if (known.i != 0.0F || known.q != 0.0F) {
         AddKnown(two_over_noise, soft, known, 0.0F, sums);
         sums[SumIndex::kDistance] += SquaredDistance(hard, known);
+        sums[SumIndex::kDistance + 1] += TurnedApart(hard, known);
       } else {
         plane.Add(soft, 0.0F, sums);
         sums[SumIndex::kDistance] += distance.Of(hard);
@@ -115,10 +116,16 @@ __device__ __noinline__ void LookAtShortFrame(const FrameView& frame, const Esti
   const auto read = [&](int slot, int sum) { return memory->slots[slot][sum]; };
   KeepStretches(read, num_symbols, two_over_noise, settled->stretches);
   if (threadIdx.x / 32 == 3) {
-    double total[1] = {};
-    if (lane < count) total[0] = static_cast<double>(memory->slots[lane][SumIndex::kDistance]);
-    SumDoubles(total);
-    if (lane == 0) settled->distance = total[0];
+    double totals[2] = {};
+    if (lane < count) {
+      totals[0] = static_cast<double>(memory->slots[lane][SumIndex::kDistance]);
+      totals[1] = static_cast<double>(memory->slots[lane][SumIndex::kDistance + 1]);
+    }
+    SumDoubles(totals);
+    if (lane == 0) {
+      settled->distance = totals[0];
+      settled->apart = totals[1];
+    }
   }
 }
 
@@ -141,8 +148,12 @@ __device__ void LookAtFrame(const Team& team, const FrameView& frame, const Esti
     };
     KeepStretches(read, frame.num_symbols, table.two_over_noise(), settled->stretches);
   }
-  const double distance = SumDistance<kKind>(team, frame, estimate, search);
-  if (team.rank() == 0 && threadIdx.x == 0) settled->distance = distance;
+  double totals[2];
+  SumDistance<kKind>(team, frame, estimate, search, totals);
+  if (team.rank() == 0 && threadIdx.x == 0) {
+    settled->distance = totals[0];
+    settled->apart = totals[1];
+  }
 }
 
 }  // namespace baseband::carrier

@@ -9,6 +9,7 @@
 #include "kernels/carrier/math/decisions_math.h"
 #include "kernels/carrier/math/frame_plan.h"
 #include "kernels/carrier/math/hypothesis_math.h"
+#include "kernels/carrier/math/known_math.h"
 #include "kernels/carrier/math/kurtosis_math.h"
 #include "kernels/carrier/math/misfit_math.h"
 #include "kernels/carrier/math/pll_math.h"
@@ -96,6 +97,7 @@ struct Findings {
   bool elsewhere = false;     // an alias out of range is likelier by far
   bool close_branch = false;  // another branch's of the same one was
   double distance = 0.0;      // mean squared distance to the nearest or known point, A being 1
+  double apart = 0.0;         // sum of TurnedApart over the known symbols
   Stray stray;
   double misfit = 0.0;      // Misfit, or 0 if more than kMaxKnownForMisfit are known
   bool too_even = false;    // IsTooEven, likewise
@@ -209,8 +211,13 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
   if (found.misfit > kMaxMisfit || found.too_even || found.unbalanced || slips || vague || strays) {
     return Lock::kBadFit;
   }
-  // Where the phase strays, so do the likelihoods, by its excess more than noise makes them.
-  if (found.rival <= kClose * (1.0 + found.stray.excess)) return Lock::kAmbiguous;
+  const KnownFit known =
+      FitOfKnown(model, found.estimate, found.known, found.stray, found.apart, num_symbols);
+  if (known.contradicts) return Lock::kBadFit;
+  // Where the phase strays, so do the likelihoods, by its excess more than noise makes them; and
+  // where known symbols are not quite what was received.
+  const double doubt = found.stray.excess + known.excess;
+  if (found.rival <= kClose * (1.0 + doubt)) return Lock::kAmbiguous;
   if (parameters.coarse == Coarse::kPower && HasTwin(found, expected.ln_half_bins)) {
     return Lock::kAmbiguous;
   }
@@ -221,7 +228,7 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
       return Lock::kAmbiguous;
     }
     const double gap = KnownPeakGap(found) + expected.data_fit;
-    if (gap < kClose * found.stray.excess) return Lock::kAmbiguous;
+    if (gap < kClose * doubt) return Lock::kAmbiguous;
   } else if (plan.max_frequency > plan.known_limit * (1.0 + kPlanRounding) &&
              expected.data_fit < kDataJudges) {
     return Lock::kAmbiguous;

@@ -1,0 +1,84 @@
+// Whether a frame's known symbols are what was received where they are said to be. For both
+// devices.
+//
+// Known symbols choose between carriers that data cannot tell apart; wrong ones choose the one that
+// happens to suit them best. With z a symbol turned back, k the known one and theta the angle
+// between them, what is left at the chosen carrier is
+//   T = (2 / s2) sum of (|z| |k| - Re(z conj(k))) = sum of x (1 - cos theta),  x = 2 |z| |k| / s2.
+// Of right ones theta has, given |z|, the density exp(x cos theta) / (2 pi I0(x)): so
+//   E exp(t x (1 - cos theta)) = exp(t x) I0(x - t x) / I0(x) <= (1 - t)^-kKnownShape
+// for all x >= 0 and 0 <= t < 1 (known_test.cc). So T exceeds what a gamma variable of shape
+// m = kKnownShape times their number is told to stay below,
+//   m + sqrt(2 m y) + y,
+// with a chance of exp(-y) at most (Boucheron, Lugosi, Massart 2013, section 2.4: the bound needs
+// no more than that). How large the known symbols are said to be does not matter to theta.
+#ifndef BASEBAND_KERNELS_CARRIER_MATH_KNOWN_MATH_H_
+#define BASEBAND_KERNELS_CARRIER_MATH_KNOWN_MATH_H_
+
+#include <cmath>
+
+#include "kernels/base/host_device.h"
+#include "kernels/carrier/math/covariance_math.h"
+#include "kernels/carrier/math/newton_math.h"
+#include "kernels/carrier/math/stray_math.h"
+#include "kernels/carrier/model.h"
+
+namespace baseband::carrier {
+
+inline constexpr double kKnownShape = 0.61;
+// y: right ones are taken for wrong in one frame of a million; in one of seven they leave a doubt.
+inline constexpr double kKnownChance = 14.0;
+inline constexpr double kKnownDoubt = 2.0;
+// Where the noise is a phase's alone, a symbol of energy e leaves e times the square of a normal
+// variable: of those, no more than one frame in a hundred.
+inline constexpr double kKnownPhaseChance = 5.0;
+// And so many deviations of a phase that strays.
+inline constexpr double kKnownStray = 3.0;
+
+// |z| |known| - Re(z conj(known)): of small angles without a difference of large numbers.
+BASEBAND_HOST_DEVICE inline float TurnedApart(Iq z, Iq known) {
+  const float along = fmaf(z.i, known.i, z.q * known.q);
+  const float across = fmaf(z.q, known.i, -z.i * known.q);
+  const float product = sqrtf(fmaf(along, along, across * across));
+  return along > 0.0F ? across * across / (product + along) : product - along;
+}
+
+// What T may be by chance; `variance`: that of ln s2.
+BASEBAND_HOST_DEVICE inline double MostTurnedApart(double shape, double variance, double chance) {
+  return shape + sqrt(2.0 * chance * shape * (1.0 + shape * variance)) + chance;
+}
+
+struct KnownFit {
+  bool contradicts = false;
+  double excess = 0.0;  // of T over what chance and straying leave, as a share
+};
+
+// `apart`: the sum of TurnedApart at the estimate, whose noise is that of all symbols.
+BASEBAND_HOST_DEVICE inline KnownFit FitOfKnown(const ModelView& view, const Estimate& estimate,
+                                                const KnownMoments& known, const Stray& stray,
+                                                double apart, int num_symbols) {
+  KnownFit fit;
+  if (known.count == 0) return fit;
+  // Of few symbols the residuals say too little of the noise, and of any it is unsure.
+  const double noise = estimate.noise * num_symbols / (num_symbols - kTakenByFit);
+  const double response = static_cast<double>(view.facts[estimate.table].noise_response);
+  const double variance = 1.0 / ((num_symbols - kTakenByFit) * response * response);
+  const double shape = kKnownShape * known.count;
+  const double t = 2.0 * apart / noise;
+  const double deviations = kKnownStray * kKnownStray / noise;
+  const double strays =
+      deviations * (stray.phase * known.energy[0] + stray.slope * known.energy[2]);
+  // The squares' bound is that of a gamma variable of shape 1/2 and scale 2.
+  const double scale =
+      2.0 * static_cast<double>(view.fourth_moment) * known.energy[0] / known.count;
+  const double by_phase = known.energy[0] +
+                          sqrt(2.0 * kKnownPhaseChance * known.energy[0] * scale) +
+                          kKnownPhaseChance * scale;
+  fit.contradicts = t > MostTurnedApart(shape, variance, kKnownChance) && t > by_phase + strays;
+  fit.excess = fmax(t / (MostTurnedApart(shape, variance, kKnownDoubt) + strays) - 1.0, 0.0);
+  return fit;
+}
+
+}  // namespace baseband::carrier
+
+#endif  // BASEBAND_KERNELS_CARRIER_MATH_KNOWN_MATH_H_
