@@ -20,16 +20,16 @@
 //     ch = sign of llr in {-1, 0, +1}, factor 2047, offset 0, magnitude_limit 1. LLR magnitudes
 //     play no part.
 // Layered schedule: rows in order, app updated after each row. Flooding: all rows from the same
-// app, then all app.
-// A bit is 1 iff app < 0. After each iteration the parity checks of all rows are evaluated on the
-// bits if `early_termination`, and the block stops when all hold; otherwise only after the last.
+// app, then all app. A bit is 1 iff app < 0. After each iteration the parity checks of all rows are
+// evaluated on the bits if `early_termination`, and the block stops when all hold; otherwise only
+// after the last. Each filler has a check too, that it is 0: messages may overrule its channel
+// value, and what holds with a 1 there is the word of other information than is returned.
 //
 // With `stop_crc` such a block stops also when its information bits, fillers left out, end in the
 // right CRC of those before, although a parity check does not hold: LLRs that are too large hold up
 // the checks of columns that no other check corrects, while the information bits are long right.
 // Zeros alone end in a right CRC, and are what is decided where nothing is known: they do not stop.
-// A CRC of b bits that is looked at n times lets a wrong word pass with a probability of up to
-// n 2^-b.
+// A CRC of b bits that is looked at n times lets a wrong word pass with probability n 2^-b at most.
 //
 // Sum-product: the same schedules in float32 natural LLRs, ch = llr / llr_scale,
 //   r_e' = 2 atanh( product over i != e of tanh(q_i / 2) ),
@@ -114,7 +114,7 @@ Scaling DefaultScaling(const Code& code, Schedule schedule);
 // What became of one code block.
 struct DecodeResult {
   uint16_t iterations = 0;  // run, 1 .. max_iterations
-  uint8_t parity_ok = 0;    // 1 if all parity checks of the code hold for the decided bits
+  uint8_t parity_ok = 0;    // 1 if the decided bits, with zeros for fillers, are a code word
   uint8_t reserved = 0;
 };
 static_assert(sizeof(DecodeResult) == 4, "copied from the device as it is");

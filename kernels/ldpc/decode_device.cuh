@@ -58,6 +58,25 @@ __device__ __forceinline__ void LoadBlocks(const DecodeIo& io, uint32_t pair,
   }
 }
 
+// In the signs, the fillers of both code words of `pair` in this thread's row: whether one was
+// decided 1. app: of column 0, the columns `stride` words apart.
+__device__ __forceinline__ uint32_t FillersThatAreOne(const DecodeIo& io, const DecodeShape& shape,
+                                                      uint32_t pair, uint32_t row,
+                                                      const uint32_t* app, uint32_t stride) {
+  DecodeBlock block[2];
+  LoadBlocks(io, blockIdx.x * shape.pairs + pair, block);
+  const uint32_t begin[2] = {shape.k - block[0].num_filler, shape.k - block[1].num_filler};
+  uint32_t ones = 0;
+#pragma unroll 1
+  for (uint32_t column = Divide(min(begin[0], begin[1]), shape.zc_magic);
+       column * shape.zc < shape.k; ++column) {
+    const uint32_t bit = column * shape.zc + row;
+    const uint32_t wanted = (bit >= begin[0] ? 0x8000 : 0) | (bit >= begin[1] ? 0x80000000 : 0);
+    ones |= Add2(app[column * stride], kHalfMinus128) & wanted;
+  }
+  return ones;
+}
+
 // All threads of a warp. Those that the last warp of a thread block lacks count as exited, which
 // may be named.
 inline constexpr uint32_t kWholeWarp = 0xffffffff;

@@ -176,7 +176,7 @@ class GeneralDecoder {
       const bool last = iteration == p_.shape.max_iterations;
       if (!p_.shape.early_termination && !last) continue;
       if (progress_.Settle(
-              p_.io, block, iteration, last, [&] { return Fails(); }, [&] { Write(block); })) {
+              p_.io, block, iteration, last, [&] { return Fails(block); }, [&] { Write(block); })) {
         return;
       }
     }
@@ -224,15 +224,17 @@ class GeneralDecoder {
     app_[column * zc + row_] = static_cast<App>(app);
   }
 
-  // Whether a check of this thread's does not hold.
-  __device__ bool Fails() const {
+  // Whether a check of this thread's does not hold, or a filler of its row was decided 1.
+  __device__ bool Fails(const DecodeBlock& block) const {
     bool failed = false;
     for (uint32_t r = 0; r < p_.shape.rows && !failed; ++r) {
       for (uint32_t e = p_.row_begin[r]; e < p_.row_begin[r + 1]; ++e) {
         failed ^= app_[p_.edge[e].column * p_.shape.zc + Rotated(p_.edge[e].shift)] < 0;
       }
     }
-    return failed;
+    return failed || AnyFillerIsOne(p_.shape, block, row_, [&](uint32_t column) {
+             return app_[column * p_.shape.zc + row_] < 0;
+           });
   }
 
   __device__ void Write(const DecodeBlock& block) const {

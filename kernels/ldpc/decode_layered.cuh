@@ -75,7 +75,11 @@ class LayeredDecoder {
       }
       if (Settle(
               p_.io, p_.shape, progress_, iteration, Check(0, 1), [&] { Write(); }, NoCrcStop(),
-              [&] { return Check(1, p_.shape.rows); })) {
+              [&] {
+                return Check(1, p_.shape.rows) |
+                       FillersThatAreOne(p_.io, p_.shape, pair_, row4_ / 4, app_ + threadIdx.x,
+                                         threads_);
+              })) {
         return;
       }
     }

@@ -113,6 +113,25 @@ const int16_t* ColumnOf(const Frame& frame, const PlanColumn& column) {
   return target;
 }
 
+// Whether a filler was decided 1.
+bool AnyFillerIsOne(const DecodeTask& task, const Frame& frame) {
+  const size_t lanes = hn::Lanes(d16);
+  const auto bias = hn::Set(d16, kBias);
+  const int zc = task.plan->zc();
+  for (int c = task.first_filler / zc; c * zc < task.end_filler; ++c) {
+    const PlanColumn& column = task.plan->columns()[c];
+    const int16_t* const app = ColumnOf(frame, column);
+    const size_t start = column.rotation == 0 ? 0 : frame.zc - column.rotation;
+    for (auto t = static_cast<size_t>(std::max(0, task.first_filler - c * zc)); t < frame.zc;
+         t += lanes) {
+      const auto value = hn::LoadU(d16, app + RunStart(t, start, frame.zc));
+      const auto is_one = hn::And(hn::FirstN(d16, frame.zc - t), hn::Lt(value, bias));
+      if (!hn::AllFalse(d16, is_one)) return true;
+    }
+  }
+  return false;
+}
+
 uint8_t ReverseBits(uint8_t byte) {
   return static_cast<uint8_t>(((byte * 0x0202020202ull) & 0x010884422010ull) % 1023);
 }
@@ -208,21 +227,23 @@ DecodeResult Decode(const DecodeTask& task) {
   hn::Store(Narrow(hn::Load(d16, natural), hn::Load(d16, natural + lanes)), d8, frame.valid);
 
   DecodeResult result;
-  bool parity_holds = false;
+  bool holds = false;  // checks and fillers
   bool crc_stops = false;
   do {
     ++result.iterations;
     const bool last = result.iterations == task.parameters->max_iterations;
     frame.keeps_private_app = last || task.parameters->early_termination;
     Iterate(frame, task.parameters->schedule);
-    if (last || task.parameters->early_termination) parity_holds = ParityHolds(frame);
+    if (last || task.parameters->early_termination) {
+      holds = ParityHolds(frame) && !AnyFillerIsOne(task, frame);
+    }
     if (last) break;
-    if (!parity_holds && LooksAtCrc(task)) {
+    if (!holds && LooksAtCrc(task)) {
       StoreBits(task, frame);
       crc_stops = StopsByCrc(task);
     }
-  } while (!parity_holds && !crc_stops);
-  result.parity_ok = parity_holds ? 1 : 0;
+  } while (!holds && !crc_stops);
+  result.parity_ok = holds ? 1 : 0;
   StoreBits(task, frame);
   if (!task.soft.empty()) StoreSoft(task, frame);
   return result;

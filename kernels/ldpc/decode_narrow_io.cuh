@@ -115,6 +115,7 @@ class NarrowIo {
     }
     const DecodeBlock& block = w_.p.io.blocks[blockIdx.x];
     const uint32_t num_bits = w_.p.shape.k - block.num_filler;
+    if (!fails && block.num_filler != 0) fails = __syncthreads_or(AnyFillerIsOne(num_bits));
     if (fails && iteration < w_.p.shape.max_iterations) {
       if constexpr (kCrc) {
         if (!StopsByCrc(num_bits)) return false;
@@ -259,6 +260,19 @@ class NarrowIo {
     const uint32_t shift = w_.p.last_shift[column];
     return column * (W::kBitsStride * 32) + position - shift +
            (position < shift ? w_.p.shape.zc : 0);
+  }
+
+  // Whether one of this thread's share of the fillers, bits num_bits .. k - 1, was decided 1.
+  __device__ __forceinline__ bool AnyFillerIsOne(uint32_t num_bits) const {
+    const uint32_t zc = w_.p.shape.zc;
+    uint32_t ones = 0;
+#pragma unroll 1
+    for (uint32_t bit = num_bits + threadIdx.x; bit < w_.p.shape.k; bit += blockDim.x) {
+      const uint32_t column = Divide(bit, w_.p.shape.zc_magic);
+      const uint32_t at = FirstBit(column, bit - column * zc);
+      ones |= w_.shared[W::kBitsBegin + at / 32] >> (at % 32) & 1;
+    }
+    return ones != 0;
   }
 
   // What decode_crc.cuh says, of one code word.

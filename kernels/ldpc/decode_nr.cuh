@@ -102,7 +102,11 @@ class NrDecoder
       if (settle && Settle(
                         p_.io, p_.shape, progress_, iteration, Check<0, 1>(), [&] { Write(); },
                         StopByCrc(), [&] { return Check<1, kFirstChecks>(); },
-                        [&] { return Check<kFirstChecks, kMaxRows>(); })) {
+                        [&] {
+                          return Check<kFirstChecks, kMaxRows>() |
+                                 FillersThatAreOne(p_.io, p_.shape, pair_, Rows::row4_ / 4,
+                                                   app_ + threadIdx.x, kStride);
+                        })) {
         return;
       }
     }

@@ -157,7 +157,7 @@ class NrSumProductDecoder : NrRows<NrSumProductDecoder<Graph, kRegisterEdges, kS
       const bool last = iteration == p_.shape.max_iterations;
       if (!p_.shape.early_termination && !last) continue;
       if (progress_.Settle(
-              p_.io, block, iteration, last, [&] { return Fails(); }, [&] { Write(block); })) {
+              p_.io, block, iteration, last, [&] { return Fails(block); }, [&] { Write(block); })) {
         return;
       }
     }
@@ -241,8 +241,8 @@ class NrSumProductDecoder : NrRows<NrSumProductDecoder<Graph, kRegisterEdges, kS
            workspace_[(Places::kInWorkspace + extension) * kStride];
   }
 
-  // Whether a check of this thread's does not hold.
-  __device__ __forceinline__ bool Fails() const {
+  // Whether a check of this thread's does not hold, or a filler of its row was decided 1.
+  __device__ __forceinline__ bool Fails(const DecodeBlock& block) const {
     bool failed = false;
     Unroll<Graph::kRows>([&](auto r) {
       if (p_.shape.rows <= r || failed) return;
@@ -251,7 +251,9 @@ class NrSumProductDecoder : NrRows<NrSumProductDecoder<Graph, kRegisterEdges, kS
           [&](auto e) { failed ^= App(Locate(kBegin + e), L::template kColumn<kBegin + e>) < 0; });
       if constexpr (r >= Graph::kDenseRows) failed ^= ExtensionApp(r - Graph::kDenseRows) < 0;
     });
-    return failed;
+    return failed || AnyFillerIsOne(p_.shape, block, row_, [&](uint32_t column) {
+             return app_[column * kStride + threadIdx.x] < 0;
+           });
   }
 
   __device__ __forceinline__ void Write(const DecodeBlock& block) const {

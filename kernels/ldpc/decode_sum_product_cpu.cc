@@ -214,6 +214,22 @@ void LoadChannel(const DecodeTask& task, Frame& frame) {
   }
 }
 
+// Whether a filler was decided 1.
+bool AnyFillerIsOne(const DecodeTask& task, const Frame& frame) {
+  const int zc = task.plan->zc();
+  for (int c = task.first_filler / zc; c * zc < task.end_filler; ++c) {
+    const PlanColumn& column = task.plan->columns()[static_cast<size_t>(c)];
+    const size_t at = column.index * frame.groups * hn::Lanes(df);
+    const float* const app =
+        column.is_private ? frame.private_app + at : frame.columns[column.index];
+    for (int bit = std::max(task.first_filler, c * zc); bit < (c + 1) * zc; ++bit) {
+      const int i = bit - c * zc - column.rotation;
+      if (app[i < 0 ? i + zc : i] < 0.0f) return true;
+    }
+  }
+  return false;
+}
+
 void StoreResult(const DecodeTask& task, const Frame& frame) {
   const int zc = task.plan->zc();
   std::fill(task.bits.begin(), task.bits.end(), uint8_t{0});
@@ -273,20 +289,22 @@ DecodeResult DecodeFloats(const DecodeTask& task) {
     }
   }
   DecodeResult result;
-  bool parity_holds = false;
+  bool holds = false;  // checks and fillers
   bool crc_stops = false;
   do {
     Iterate(frame, task.parameters->schedule);
     ++result.iterations;
     const bool last = result.iterations == task.parameters->max_iterations;
-    if (last || task.parameters->early_termination) parity_holds = ParityHolds(frame);
+    if (last || task.parameters->early_termination) {
+      holds = ParityHolds(frame) && !AnyFillerIsOne(task, frame);
+    }
     if (last) break;
-    if (!parity_holds && LooksAtCrc(task)) {
+    if (!holds && LooksAtCrc(task)) {
       StoreResult(task, frame);
       crc_stops = StopsByCrc(task);
     }
-  } while (!parity_holds && !crc_stops);
-  result.parity_ok = parity_holds ? 1 : 0;
+  } while (!holds && !crc_stops);
+  result.parity_ok = holds ? 1 : 0;
   StoreResult(task, frame);
   return result;
 }

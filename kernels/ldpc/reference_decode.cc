@@ -55,11 +55,27 @@ bool CrcHolds(Crc crc, int count, const std::vector<T>& app) {
   return any && remainder == 0;
 }
 
+bool IsFiller(const Code& code, int num_filler, int bit) {
+  return bit >= code.k() - num_filler && bit < code.k();
+}
+
+template <typename T>
+bool FillersAreZeros(const Code& code, int num_filler, const std::vector<T>& app) {
+  for (int i = 0; i < code.n(); ++i) {
+    if (IsFiller(code, num_filler, i) && app[i] < 0) return false;
+  }
+  return true;
+}
+
 // Runs the schedule. `rule(q)` turns the incoming messages of a check into the outgoing ones.
 template <typename T, typename Rule>
-DecodeResult Iterate(const DecodeParameters& parameters, int num_bits,
+DecodeResult Iterate(const Code& code, const DecodeParameters& parameters, int num_filler,
                      std::vector<Check<T>>& checks, const std::vector<T>& channel,
                      std::vector<T>& app, const Rule& rule) {
+  const int num_bits = code.k() - num_filler;
+  const auto holds = [&] {
+    return ParityHolds(checks, app) && FillersAreZeros(code, num_filler, app);
+  };
   app = channel;
   DecodeResult result;
   for (int iteration = 1; iteration <= parameters.max_iterations; ++iteration) {
@@ -89,10 +105,10 @@ DecodeResult Iterate(const DecodeParameters& parameters, int num_bits,
     }
     result.iterations = static_cast<uint16_t>(iteration);
     if (!parameters.early_termination) continue;
-    if (ParityHolds(checks, app)) break;
+    if (holds()) break;
     if (parameters.stop_crc.has_value() && CrcHolds(*parameters.stop_crc, num_bits, app)) break;
   }
-  result.parity_ok = ParityHolds(checks, app) ? 1 : 0;
+  result.parity_ok = holds() ? 1 : 0;
   return result;
 }
 
@@ -153,10 +169,6 @@ std::vector<int> Received(const Code& code, absl::Span<const int8_t> llr) {
   return received;
 }
 
-bool IsFiller(const Code& code, int num_filler, int bit) {
-  return bit >= code.k() - num_filler && bit < code.k();
-}
-
 template <typename T>
 void Finish(const Code& code, int num_filler, double soft_scale, const std::vector<T>& app,
             Decoded& out) {
@@ -176,7 +188,6 @@ void Finish(const Code& code, int num_filler, double soft_scale, const std::vect
 Decoded Decode(const Code& code, const DecodeParameters& parameters, int num_filler,
                absl::Span<const int8_t> llr) {
   const std::vector<int> received = Received(code, llr);
-  const int num_bits = code.k() - num_filler;
   Decoded out;
   if (parameters.algorithm == Algorithm::kSumProduct) {
     std::vector<double> channel;
@@ -186,7 +197,7 @@ Decoded Decode(const Code& code, const DecodeParameters& parameters, int num_fil
     }
     std::vector<Check<double>> checks = ChecksOf<double>(code);
     std::vector<double> app;
-    out.result = Iterate(parameters, num_bits, checks, channel, app, SumProductRule);
+    out.result = Iterate(code, parameters, num_filler, checks, channel, app, SumProductRule);
     Finish(code, num_filler, static_cast<double>(parameters.llr_scale), app, out);
     return out;
   }
@@ -199,7 +210,7 @@ Decoded Decode(const Code& code, const DecodeParameters& parameters, int num_fil
   }
   std::vector<Check<int>> checks = ChecksOf<int>(code);
   std::vector<int> app;
-  out.result = Iterate(parameters, num_bits, checks, channel, app,
+  out.result = Iterate(code, parameters, num_filler, checks, channel, app,
                        [&engine](const std::vector<int>& q) { return MinSumRule(q, engine); });
   Finish(code, num_filler, 1.0, app, out);
   return out;

@@ -43,7 +43,7 @@ class Decoded:
     iterations : ndarray of uint32
         Iterations run, of each block.
     parity_ok : ndarray of bool
-        Whether a block's bits satisfy all parity checks.
+        Whether a block's bits, with zeros for fillers, satisfy all parity checks.
     soft : ndarray of int8 or None
         With ``soft_output=True`` the a-posteriori LLRs of all code bits, punctured ones included.
     timing : Timing

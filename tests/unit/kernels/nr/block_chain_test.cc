@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "kernels/nr/reference.h"
 #include "tests/support/every_target.h"
+#include "tests/support/filler_words.h"
 #include "tests/support/nr_vectors.h"
 #include "tests/unit/kernels/nr/chain_rig.h"
 
@@ -260,6 +261,30 @@ TEST(NrBlockChainTest, ACodeBlockAloneIsSentAndReceived) {
                              absl::MakeSpan(soft), absl::MakeSpan(bits));
     EXPECT_EQ(result.parity_ok, 1);
     EXPECT_EQ(bits, v.info);
+  }
+}
+
+// Fillers are not sent, but what is sent may be a word that has ones there.
+TEST(NrBlockChainTest, AWordWithOnesInThePlaceOfFillersIsNone) {
+  testing::Random random(10);
+  CodeBlock block;
+  block.base_graph = 2;
+  block.zc = 20;
+  block.qm = 1;
+  const ldpc::CodePtr code = *ldpc::NrCode(block.base_graph, block.zc);
+  for (const int num_filler : {1, 8, 40}) {
+    block.num_filler = num_filler;
+    block.e = code->num_sent() - num_filler;
+    const RateMatch all = *MakeRateMatch(block);
+    Llrs llr = testing::LlrOfOnes(*code, num_filler, 127, random);
+    llr.erase(llr.begin() + all.filler_begin, llr.begin() + all.filler_end);
+    Llrs soft(all.n_cb);
+    Bytes bits(static_cast<size_t>(ldpc::DecodedBytes(*code, num_filler)), kGarbage);
+    const ldpc::DecodeParameters parameters;
+    const ldpc::DecodeResult result = DecodeCodeBlockOnCpu(
+        *code, all, parameters, num_filler, llr, false, absl::MakeSpan(soft), absl::MakeSpan(bits));
+    EXPECT_EQ(result.parity_ok, 0) << num_filler;
+    EXPECT_EQ(result.iterations, parameters.max_iterations) << num_filler;
   }
 }
 

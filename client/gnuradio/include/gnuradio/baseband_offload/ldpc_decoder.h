@@ -30,8 +30,9 @@ struct BASEBAND_OFFLOAD_API decode_options {
 // of the last packed byte are zeros.
 //
 // Tags on the first byte of each frame: "iterations" (long), "parity_ok" (bool): all parity checks
-// hold; and "dropped" (uint64), frames that were given up just before it. Tags of the input's frame
-// move to that byte, too. What does not fill a frame at the end of the stream is not decoded.
+// hold, with zeros for fillers; and "dropped" (uint64), frames that were given up just before it.
+// Tags of the input's frame move to that byte, too. What does not fill a frame at the end of the
+// stream is not decoded.
 //
 // Messages at the port "status", dictionaries with
 //   "state"    "failing", "serving" (again), "refused" or "dropped"
