@@ -32,18 +32,63 @@ struct Tile {
 // Reads the information of a block that begins at a word and ends with one, without fillers.
 class PlainReader {
  public:
+  using Raw = uint32_t;
+
   __device__ explicit PlainReader(const EncodeBlock& block)
       : words_(reinterpret_cast<const uint32_t*>(block.info)) {}
   __device__ static bool Reads(const EncodeBlock& block, uint32_t k) {
     return block.info_bits == k && k % 32 == 0 &&
            reinterpret_cast<uintptr_t>(block.info) % sizeof(uint32_t) == 0;
   }
-  __device__ __forceinline__ uint32_t Word(uint32_t i) const {
-    return SwapBytes(__ldg(words_ + i));
+  // What word `i` is made of, if it is one of the group's, and the word made of that.
+  __device__ __forceinline__ Raw Load(uint32_t i, bool is_word) const {
+    return is_word ? __ldg(words_ + i) : 0;
   }
+  __device__ __forceinline__ uint32_t Make(uint32_t /*i*/, Raw raw) const { return SwapBytes(raw); }
 
  private:
   const uint32_t* words_;
+};
+
+// The same of one that begins at any byte and ends with any bit; fillers are zero. From byte 1 on:
+//
+//   words i, i + 1 in memory   [ 0 1 2 3 ][ 4 5 6 7 ]
+//   word i                     [ 1 2 3 4 ]              the first byte its highest
+class ByteReader {
+ public:
+  using Raw = uint2;
+
+  __device__ explicit ByteReader(const EncodeBlock& block)
+      : skip_(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(block.info) & 3)),
+        words_(reinterpret_cast<const uint32_t*>(block.info - skip_)),
+        num_bits_(block.info_bits) {}
+
+  // Without a jump, so that the loads of many words are under way together.
+  __device__ __forceinline__ Raw Load(uint32_t i, bool /*is_word*/) const {
+    Raw raw;
+    asm("{\n"
+        "  .reg .pred has_bits, has_two;\n"
+        "  setp.lt.u32 has_bits, %3, %4;\n"
+        "  setp.ne.and.u32 has_two, %5, 0, has_bits;\n"
+        "  mov.u32 %0, 0;\n"
+        "  mov.u32 %1, 0;\n"
+        "  @has_bits ld.global.nc.u32 %0, [%2];\n"
+        "  @has_two ld.global.nc.u32 %1, [%2 + 4];\n"
+        "}"
+        : "=r"(raw.x), "=r"(raw.y)
+        : "l"(words_ + i), "r"(32 * i), "r"(num_bits_), "r"(skip_));
+    return raw;
+  }
+  __device__ __forceinline__ uint32_t Make(uint32_t i, Raw raw) const {
+    // Of a word without bits nothing is cleared, but it is zero.
+    const uint32_t past = __funnelshift_rc(0xffffffff, 0, num_bits_ - 32 * i);
+    return __byte_perm(raw.x, raw.y, 0x0123 + 0x1111 * skip_) & ~past;
+  }
+
+ private:
+  uint32_t skip_;
+  const uint32_t* words_;
+  uint32_t num_bits_;
 };
 
 // Brings the information of the tile's blocks to their columns: to the rows of its groups where
@@ -51,7 +96,8 @@ class PlainReader {
 template <typename Reader>
 __device__ __forceinline__ void LoadTile(const Tile& tile, const EncodeBlock& of_lane) {
   constexpr uint32_t kBlocks = kTileBlocks / kTileWarps;  // of a warp
-  constexpr uint32_t kUnroll = 2;
+  // Eight loads of a lane at a time.
+  constexpr uint32_t kUnroll = 8 / kBlocks * sizeof(uint32_t) / sizeof(typename Reader::Raw);
   const uint32_t first = threadIdx.x / 32 * kBlocks;
   const auto reader_of = [&of_lane](uint32_t b) {
     EncodeBlock block;
@@ -66,13 +112,13 @@ __device__ __forceinline__ void LoadTile(const Tile& tile, const EncodeBlock& of
   const uint32_t num_words = (tile.header.k + 31) / 32;
   const bool whole_words = tile.header.whole_words != 0;
   for (uint32_t begin = threadIdx.x % 32; begin < num_words; begin += 32 * kUnroll) {
-    uint32_t words[kUnroll][kBlocks];
+    typename Reader::Raw raw[kUnroll][kBlocks];
 #pragma unroll
     for (uint32_t u = 0; u < kUnroll; ++u) {
 #pragma unroll
       for (uint32_t j = 0; j < kBlocks; ++j) {
         const uint32_t i = begin + 32 * u;
-        words[u][j] = i < num_words ? readers[j].Word(i) : 0;
+        raw[u][j] = readers[j].Load(i, i < num_words);
       }
     }
 #pragma unroll
@@ -87,9 +133,10 @@ __device__ __forceinline__ void LoadTile(const Tile& tile, const EncodeBlock& of
       uint32_t* const to = tile.rows + row * kTileRowWords + first;
 #pragma unroll
       for (uint32_t j = 0; j < kBlocks; ++j) {
-        to[j] = words[u][j];
+        const uint32_t made = readers[j].Make(i, raw[u][j]);
+        to[j] = made;
         if (whole_words && word < tile.tile.chunk) {
-          to[tile.header.group_words * kTileRowWords + j] = words[u][j];
+          to[tile.header.group_words * kTileRowWords + j] = made;
         }
       }
     }
@@ -185,7 +232,8 @@ __device__ __forceinline__ uint32_t MakeChunk(const Tile& tile, uint32_t index, 
 // Writes octets of the parity, 4 blocks at a time: each gets 8 words from 8 lanes.
 class OctetWriter {
  public:
-  // `turned` is the warp's own in shared memory. Lanes without a block have no `parity`.
+  // `turned` is the warp's own in shared memory, behind the other warps'. Lanes without a block
+  // have no `parity`.
   __device__ __forceinline__ OctetWriter(uint32_t* turned, const uint32_t* parity, uint32_t* base,
                                          uint32_t end)
       : turned_(turned), base_(base), end_(end) {
@@ -199,11 +247,11 @@ class OctetWriter {
     }
   }
 
-  // Word `row` of this lane's octet.
-  __device__ __forceinline__ void Put(uint32_t row, uint32_t word) const {
-    turned_[At(row, threadIdx.x % 32)] = SwapBytes(word);
+  // Word `row` of this lane's block: of the warp's octet, or of that of the warp `further` on.
+  __device__ __forceinline__ void Put(uint32_t row, uint32_t word, int further = 0) const {
+    turned_[further * kOctetWords + static_cast<int>(At(row, threadIdx.x % 32))] = SwapBytes(word);
   }
-  // To words `first` .. of the parity.
+  // The warp's octet, to words `first` .. of the parity.
   __device__ __forceinline__ void Write(uint32_t first) const {
     __syncwarp();
     if (has_all_ && first + kTileOctet <= end_) {
@@ -217,6 +265,7 @@ class OctetWriter {
 
  private:
   static constexpr uint32_t kPasses = kTileBlocks * kTileOctet / 32;
+  static constexpr int kOctetWords = kTurnedWords / kTileWarps;
 
   // Rows of all columns, and 4 columns of all rows, lie in 32 banks.
   __device__ __forceinline__ static uint32_t At(uint32_t row, uint32_t column) {
@@ -241,7 +290,8 @@ class OctetWriter {
   uint32_t at_[kPasses];  // of this lane's words of a pass, the first
 };
 
-// From the groups to parity. Lanes without a block add up zeros.
+// From the groups to parity. Lanes without a block add up zeros. A warp makes an octet of the
+// parity at a time; those that are left where there are fewer than warps, all of them together.
 template <int kChunk>
 __device__ __forceinline__ void RunTile(const Tile& tile, const OctetWriter& writer) {
   constexpr uint32_t kChunks = kTileOctet / kChunk;  // of an octet
@@ -251,7 +301,7 @@ __device__ __forceinline__ void RunTile(const Tile& tile, const OctetWriter& wri
   uint32_t total[kChunk];
   uint32_t begin = 0;
   for (uint32_t phase = 0; phase < tile.tile.num_phases; ++phase) {
-    const uint32_t end = tile.program[phase];
+    const uint32_t end = tile.program[kTilePhasesAt + phase];
     for (uint32_t i = begin + warp; i < end; i += kTileWarps) {
       const uint32_t to = MakeChunk(tile, i, column, total);
 #pragma unroll
@@ -260,7 +310,8 @@ __device__ __forceinline__ void RunTile(const Tile& tile, const OctetWriter& wri
     __syncthreads();
     begin = end;
   }
-  for (uint32_t i = begin + warp * kChunks; i < tile.tile.num_chunks; i += kTileWarps * kChunks) {
+  const uint32_t end = tile.program[0];
+  for (uint32_t i = begin + warp * kChunks; i < end; i += kTileWarps * kChunks) {
     uint32_t first = 0;
 #pragma unroll
     for (uint32_t c = 0; c < kChunks; ++c) {
@@ -269,6 +320,21 @@ __device__ __forceinline__ void RunTile(const Tile& tile, const OctetWriter& wri
       for (uint32_t j = 0; j < kChunk; ++j) writer.Put(c * kChunk + j, total[j]);
     }
     writer.Write(first);
+  }
+  const uint32_t num_shared = tile.program[1] - end;
+  if (num_shared == 0) return;
+  __syncthreads();  // others may still write what lies there
+  for (uint32_t i = warp; i < num_shared; i += kTileWarps) {
+    MakeChunk(tile, end + i, column, total);
+    const int further = static_cast<int>(i / kChunks) - static_cast<int>(warp);
+#pragma unroll
+    for (uint32_t j = 0; j < kChunk; ++j) {
+      writer.Put(i % kChunks * kChunk + j, total[j], further);
+    }
+  }
+  __syncthreads();
+  if (warp * kChunks < num_shared) {
+    writer.Write(tile.Part<EncodeTileChunk>(tile.tile.chunks_at)[end + warp * kChunks].to);
   }
 }
 
@@ -290,7 +356,7 @@ __device__ __forceinline__ void EncodeTile(const EncodeBlock& of_lane, const uin
   if (__all_sync(kAllLanes, PlainReader::Reads(of_lane, header.k))) {
     LoadTile<PlainReader>(tile, of_lane);
   } else {
-    LoadTile<InfoReader<>>(tile, of_lane);
+    LoadTile<ByteReader>(tile, of_lane);
   }
   __syncthreads();
   if (header.whole_words == 0) {

@@ -17,7 +17,9 @@
 //
 // What a tile's header points to is copied to shared memory, before row 0:
 //   phases | chunks | segments | sources     all parts 16-byte aligned
-//   phases   one word each, the end of its chunks, which are kept; a barrier follows
+//   phases   two words: the end of the chunks of octets that one warp makes; that of all, those of
+//            up to kTileWarps octets that all make together. Then one word each, the end of its
+//            chunks, which are kept; a barrier follows
 //   chunks   EncodeTileChunk: those of the phases, then those of the parity, octet by octet
 //   segments EncodeTileSegment: of chunks that have more than one, all but the first
 //   sources  one word each, an even number for each segment: the word where the row begins that
@@ -37,6 +39,7 @@ inline constexpr uint32_t kTileWarps = 8;
 // It turns them in shared memory: lanes that made columns write rows.
 inline constexpr uint32_t kTileOctet = 8;
 inline constexpr uint32_t kTurnedWords = kTileWarps * kTileOctet * kTileBlocks;
+inline constexpr uint32_t kTilePhasesAt = 2;
 inline constexpr int kMaxTileBytes = 112 << 10;  // two on a multiprocessor
 
 struct alignas(16) EncodeTileHeader {
@@ -49,13 +52,12 @@ struct alignas(16) EncodeTileHeader {
   uint32_t turned_at;      // the word, from row 0 on, where octets are turned
   uint32_t parity_words;
   uint32_t num_phases;
-  uint32_t num_chunks;
   uint32_t program_at;  // in words from the table's start
   uint32_t program_words;
   uint32_t chunks_at;  // where the parts begin, in words from the program's start
   uint32_t segments_at;
   uint32_t pairs_at;
-  uint32_t reserved[1];
+  uint32_t reserved[2];
 };
 
 struct alignas(16) EncodeTileChunk {

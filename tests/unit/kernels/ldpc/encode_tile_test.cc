@@ -97,7 +97,7 @@ void ExpectTileEqualsCpu(const Code& code, std::mt19937* random) {
   uint32_t i = 0;
   for (uint32_t phase = 0; phase < tile.num_phases; ++phase) {
     std::vector<std::pair<uint32_t, uint32_t>> kept;  // seen after the phase
-    for (; i < program[phase]; ++i) {
+    for (; i < program[kTilePhasesAt + phase]; ++i) {
       EXPECT_EQ(chunks[i].to % kTileRowWords, 0u);
       for (uint32_t j = 0; j < tile.chunk; ++j) {
         kept.emplace_back(chunks[i].to / kTileRowWords + j, word_of(chunks[i], j));
@@ -107,7 +107,17 @@ void ExpectTileEqualsCpu(const Code& code, std::mt19937* random) {
   }
   column.Lose(tile.turned_at, kTurnedWords);
   std::vector<uint8_t> parity(4 * static_cast<size_t>(tile.parity_words));
-  for (; i < tile.num_chunks; i += kTileOctet / tile.chunk) {
+  const uint32_t of_octet = kTileOctet / tile.chunk;
+  const uint32_t num_chunks = program[1];
+  const uint32_t num_shared = num_chunks - program[0];
+  EXPECT_LE(i, program[0]);
+  EXPECT_EQ((num_chunks - i) % of_octet, 0u);
+  // Octets that all warps make together leave the others no rest, and take less time so.
+  if (num_shared > 0) {
+    EXPECT_EQ((program[0] - i) % (kTileWarps * of_octet), 0u);
+    EXPECT_LT((num_shared + kTileWarps - 1) / kTileWarps, of_octet);
+  }
+  for (; i < num_chunks; i += of_octet) {
     for (uint32_t w = 0; w < kTileOctet; ++w) {
       const uint32_t to = chunks[i].to + w;
       const uint32_t word = word_of(chunks[i + w / tile.chunk], w % tile.chunk);
