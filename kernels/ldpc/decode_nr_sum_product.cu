@@ -10,14 +10,18 @@ namespace {
 // kBlocks thread blocks share a multiprocessor.
 template <class Graph, int kRegisterEdges, int kSharedEdges, int kBlocks>
 struct Variant {
-  using Decoder = device::NrSumProductDecoder<Graph, kRegisterEdges, kSharedEdges>;
+  using Decoder = device::NrSumProductDecoder<Graph, kRegisterEdges, kSharedEdges, true>;
+  template <bool kSidewise>
   static constexpr auto kKernel =
-      device::DecodeNrSumProductKernel<Graph, kRegisterEdges, kSharedEdges, kBlocks>;
+      device::DecodeNrSumProductKernel<Graph, kRegisterEdges, kSharedEdges, kBlocks, kSidewise>;
   static constexpr int kMostBytes = Decoder::SharedBytes(Graph::kMaxZc / 2);
   static_assert(kBlocks * (kMostBytes + 1024) <= 228 * 1024);
 
   static int64_t WorkspaceBytes() { return int64_t{4} * Decoder::kWorkspaceWords * kMostSlots; }
-  static absl::Status Prepare() { return PrepareKernel(kKernel, kMostBytes); }
+  static absl::Status Prepare() {
+    BASEBAND_RETURN_IF_ERROR(PrepareKernel(kKernel<false>, kMostBytes));
+    return PrepareKernel(kKernel<true>, kMostBytes);
+  }
   static absl::Status Launch(const DecodeBatch& batch, cudaStream_t stream) {
     const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
     if (!limits.ok()) return limits.status();
@@ -34,7 +38,8 @@ struct Variant {
     if (Decoder::kWorkspaceWords > 0) {
       blocks = std::min({blocks, kMostSlots, kBlocks * limits->multiprocessors});
     }
-    return LaunchKernel(kKernel, blocks, words * code.zc(), Decoder::SharedBytes(words), p, stream);
+    return LaunchKernel(words == 1 ? kKernel<false> : kKernel<true>, blocks, words * code.zc(),
+                        Decoder::SharedBytes(words), p, stream);
   }
 };
 

@@ -73,9 +73,11 @@ struct MessagePlaces {
   };
 };
 
-template <class Graph, int kRegisterEdges, int kSharedEdges>
-class NrSumProductDecoder : NrRows<NrSumProductDecoder<Graph, kRegisterEdges, kSharedEdges>, Graph,
-                                   Graph::kRows, float, false> {
+// kSidewise: several code words a thread block.
+template <class Graph, int kRegisterEdges, int kSharedEdges, bool kSidewise>
+class NrSumProductDecoder
+    : NrRows<NrSumProductDecoder<Graph, kRegisterEdges, kSharedEdges, kSidewise>, Graph,
+             Graph::kRows, float, false> {
   using Rows = NrRows<NrSumProductDecoder, Graph, Graph::kRows, float, false>;
   friend Rows;
   using L = Layout<Graph>;
@@ -98,15 +100,7 @@ class NrSumProductDecoder : NrRows<NrSumProductDecoder<Graph, kRegisterEdges, kS
   static constexpr int kWorkspaceWords = (Places::kInWorkspace + kExtensions) * kStride;
 
   __device__ __forceinline__ NrSumProductDecoder(const NrSumProductParameters& p, float* shared)
-      : Rows(p.shifts, shared, threadIdx.x / p.shape.zc * p.shape.zc, threadIdx.x % p.shape.zc),
-        p_(p),
-        word_(threadIdx.x / p.shape.zc),
-        row_(threadIdx.x - word_ * p.shape.zc),
-        odds_(shared + kOddsBegin),
-        messages_(shared + kMessagesBegin + threadIdx.x),
-        channel_(reinterpret_cast<int8_t*>(shared + kChannelBegin) + threadIdx.x),
-        workspace_(p.workspace + size_t{blockIdx.x} * kWorkspaceWords + threadIdx.x),
-        progress_(reinterpret_cast<uint32_t*>(shared + kProgressBegin), p.words, word_, row_) {}
+      : NrSumProductDecoder(p, shared, kSidewise ? threadIdx.x / p.shape.zc : 0) {}
 
   __device__ __forceinline__ void Run() {
     for (uint32_t i = threadIdx.x; i < 256; i += blockDim.x) {
@@ -120,6 +114,18 @@ class NrSumProductDecoder : NrRows<NrSumProductDecoder<Graph, kRegisterEdges, kS
   }
 
  private:
+  __device__ __forceinline__ NrSumProductDecoder(const NrSumProductParameters& p, float* shared,
+                                                 uint32_t word)
+      : Rows(p.shifts, shared, word * p.shape.zc, threadIdx.x - word * p.shape.zc),
+        p_(p),
+        word_(word),
+        row_(threadIdx.x - word * p.shape.zc),
+        odds_(shared + kOddsBegin),
+        messages_(shared + kMessagesBegin + threadIdx.x),
+        channel_(reinterpret_cast<int8_t*>(shared + kChannelBegin) + threadIdx.x),
+        workspace_(p.workspace + size_t{blockIdx.x} * kWorkspaceWords + threadIdx.x),
+        progress_(reinterpret_cast<uint32_t*>(shared + kProgressBegin), p.words, word_, row_) {}
+
   template <int kFirst>
   struct Group : RowGroup<Graph, Graph::kRows, kFirst> {
     using G = RowGroup<Graph, Graph::kRows, kFirst>;
@@ -203,7 +209,7 @@ class NrSumProductDecoder : NrRows<NrSumProductDecoder<Graph, kRegisterEdges, kS
       constexpr int kEdge = kBegin - G::kBegin;
       constexpr bool kIsExtended = kRow >= Graph::kDenseRows;
       float q[kDegree];
-      float x[kDegree];
+      float x[kDegree + (kIsExtended ? 1 : 0)];
       uint32_t signs = 0;
       Unroll<kDegree>([&](auto e) {
         q[e] = g.app[kEdge + e] - g.value[kEdge + e];
@@ -211,34 +217,28 @@ class NrSumProductDecoder : NrRows<NrSumProductDecoder<Graph, kRegisterEdges, kS
         signs ^= __float_as_uint(q[e]);
       });
       const uint32_t core_signs = signs;
-      Odds backward[kDegree + 1];  // all from edge e on, with the extension edge
-      backward[kDegree] = Odds();
       if constexpr (kIsExtended) {
-        backward[kDegree].numerator = fabsf(g.value[kEdge + kDegree]);
+        x[kDegree] = fabsf(g.value[kEdge + kDegree]);
         signs ^= __float_as_uint(g.value[kEdge + kDegree]);
       }
-      Unroll<kDegree - 1>([&](auto j) {
-        constexpr int kE = kDegree - 1 - j;
-        backward[kE] = backward[kE + 1].And(x[kE]);
+      ForEachLeftOut(x, [&](auto e, const Odds& others) {
+        if constexpr (e < kDegree) {
+          const float limit = WithSign(kOddsLimit, signs ^ __float_as_uint(q[e]));
+          const float r = others.Fraction() * limit;
+          Message<kBegin + e>() = r;
+          App(g.address[kEdge + e], L::template kColumn<kBegin + e>) = q[e] + r;
+        } else {
+          workspace_[(Places::kInWorkspace + kRow - Graph::kDenseRows) * kStride] =
+              WithSign(others.Logarithm(), core_signs);
+        }
       });
-      Odds forward;  // all before edge e
-      Unroll<kDegree>([&](auto e) {
-        const float magnitude = forward.And(backward[e + 1]).Magnitude();
-        forward = forward.And(x[e]);
-        const float r = WithSign(magnitude, signs ^ __float_as_uint(q[e]));
-        Message<kBegin + e>() = r;
-        App(g.address[kEdge + e], L::template kColumn<kBegin + e>) = q[e] + r;
-      });
-      if constexpr (kIsExtended) {
-        workspace_[(Places::kInWorkspace + kRow - Graph::kDenseRows) * kStride] =
-            WithSign(forward.Magnitude(), core_signs);
-      }
     });
   }
 
   __device__ __forceinline__ float ExtensionApp(uint32_t extension) const {
+    const float message = workspace_[(Places::kInWorkspace + extension) * kStride];
     return ToUnits(channel_[extension * kStride], p_.llr_scale) +
-           workspace_[(Places::kInWorkspace + extension) * kStride];
+           fmaxf(-kOddsLimit, fminf(kOddsLimit, message));
   }
 
   // Whether a check of this thread's does not hold, or a filler of its row was decided 1.
@@ -280,11 +280,12 @@ class NrSumProductDecoder : NrRows<NrSumProductDecoder<Graph, kRegisterEdges, kS
   float registers_[Places::kRegisters];
 };
 
-template <class Graph, int kRegisterEdges, int kSharedEdges, int kBlocks>
+template <class Graph, int kRegisterEdges, int kSharedEdges, int kBlocks, bool kSidewise>
 __global__ void __launch_bounds__(Graph::kMaxZc, kBlocks)
     DecodeNrSumProductKernel(const __grid_constant__ NrSumProductParameters parameters) {
   extern __shared__ float shared_floats[];
-  NrSumProductDecoder<Graph, kRegisterEdges, kSharedEdges> decoder(parameters, shared_floats);
+  NrSumProductDecoder<Graph, kRegisterEdges, kSharedEdges, kSidewise> decoder(parameters,
+                                                                              shared_floats);
   decoder.Run();
 }
 

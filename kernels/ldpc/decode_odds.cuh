@@ -12,6 +12,7 @@
 
 #include "kernels/ldpc/decode.h"
 #include "kernels/ldpc/decode_device.cuh"
+#include "kernels/ldpc/unroll.cuh"
 
 namespace baseband::ldpc::device {
 
@@ -31,13 +32,21 @@ struct Odds {
   __device__ __forceinline__ Odds And(float x) const {
     return {numerator + denominator * x, denominator + numerator * x};
   }
-  // |message|: log2 of the quotient.
-  __device__ __forceinline__ float Magnitude() const {
+  // log2 of the quotient: |message|, but for its limits.
+  __device__ __forceinline__ float Logarithm() const {
     float above;
     float below;
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(above) : "f"(denominator));
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(below) : "f"(numerator));
-    return fminf(fmaxf(above - below, 0.0f), kOddsLimit);
+    return above - below;
+  }
+  // |message| / kOddsLimit: one instruction keeps it between 0 and 1.
+  __device__ __forceinline__ float Fraction() const {
+    return __saturatef(Logarithm() * (1.0f / kOddsLimit));
+  }
+  // |message|.
+  __device__ __forceinline__ float Magnitude() const {
+    return fminf(fmaxf(Logarithm(), 0.0f), kOddsLimit);
   }
 };
 
@@ -62,9 +71,44 @@ __device__ __forceinline__ int OddsToSoft(float app, float llr_scale) {
   return __float2int_rn(fmaxf(-limit, fminf(limit, app * kLn2 * llr_scale)));
 }
 
-// `magnitude` with the sign bit of `signs`.
+// |magnitude| with the sign bit of `signs`.
 __device__ __forceinline__ float WithSign(float magnitude, uint32_t signs) {
-  return __uint_as_float(__float_as_uint(magnitude) | (signs & 0x80000000u));
+  return __uint_as_float((__float_as_uint(magnitude) & 0x7fffffffu) | (signs & 0x80000000u));
+}
+
+// Both of two bits.
+__device__ __forceinline__ Odds And(float a, float b) { return {a + b, __fmaf_rn(a, b, 1.0f)}; }
+
+// Calls with_each(e, odds of all x but x[e]) for every e.
+template <int kBits, typename WithEach>
+__device__ __forceinline__ void ForEachLeftOut(const float (&x)[kBits], const WithEach& with_each) {
+  static_assert(kBits >= 3);
+  constexpr int kLast = kBits - 1;
+  Odds behind[kBits];  // all from x[e] on, e in 1 .. kLast - 1
+  behind[kLast - 1] = And(x[kLast - 1], x[kLast]);
+  Unroll<kBits - 3>([&](auto j) {
+    constexpr int kE = kLast - 2 - j;
+    behind[kE] = behind[kE + 1].And(x[kE]);
+  });
+  Odds before = And(x[0], x[1]);  // all before x[e], e in 2 .. kLast
+  Unroll<kBits>([&](auto e) {
+    if constexpr (e == 0) {
+      with_each(e, behind[1]);
+    } else if constexpr (e == 1 && kBits == 3) {
+      with_each(e, And(x[0], x[2]));
+    } else if constexpr (e == 1) {
+      with_each(e, behind[2].And(x[0]));
+    } else if constexpr (e == kLast) {
+      with_each(e, before);
+    } else {
+      if constexpr (e == kLast - 1) {
+        with_each(e, before.And(x[kLast]));
+      } else {
+        with_each(e, before.And(behind[e + 1]));
+      }
+      before = before.And(x[e]);
+    }
+  });
 }
 
 }  // namespace baseband::ldpc::device
