@@ -129,7 +129,7 @@ enum class Lock : uint8_t {
   // snr_db may be another's, of which frequency and phase are right as a rule, gain and SNR are
   // not. So may one far above it if each of the other's points is one of the constellation's
   // (16QAM's among 256QAM's).
-  // Or the known symbols are not what was received: right ones are refused in one frame of a
+  // Or, Fine::kPll apart, the known symbols are not what was received: right ones are refused in one frame of a
   // million, see known_math.h. Some 16 wrong ones show it from the operating SNR on; few, of which
   // one of the carriers that the data leave open may happen to turn every one into place, cannot.
   kBadFit,

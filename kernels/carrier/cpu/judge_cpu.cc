@@ -85,7 +85,8 @@ void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
   found.close_branch = close_branch_;
   const DecisionSums distance = SumHardDistance(view_, arrays_.frame, estimate_);
   found.distance = distance.square / num_symbols;
-  found.apart = distance.apart;
+  // A loop's are turned where it settles, which is where a header is: they are no witness.
+  if (parameters_.fine != Fine::kPll) found.apart = distance.apart;
   Judgement judgement =
       JudgeFrame(view_, parameters_, plan_, found, ExpectedOf(view_, parameters_, plan_, found));
   result_ = judgement.result;

@@ -69,7 +69,8 @@ __device__ Findings FindingsOf(const RecoverTask& task, const FrameView& frame,
   found.elsewhere = state.elsewhere != 0;
   found.close_branch = state.close_branch != 0;
   found.distance = settled.distance / found.num_symbols;
-  found.apart = settled.apart;
+  // A loop's are turned where it settles, which is where a header is: they are no witness.
+  if (method != Fine::kPll) found.apart = settled.apart;
   return found;
 }
 
