@@ -73,6 +73,11 @@ struct SnrFacts {
   float noise_response = 1.0F;
   // By so much they take ln A for greater, times the same error.
   float gain_response = 0.0F;
+  // By how many nats a symbol makes the carrier likelier than the likeliest other one that its
+  // line leaves open (hypothesis_math.h), on the average, and the mean square of that. 0: its line
+  // leaves none open.
+  float alias_gap = 0.0F;
+  float alias_square = 0.0F;
   // Its soft table reaches as far as symbols do at this SNR.
   float origin = 0.0F;  // coordinate of the first node: 0 if folded
   float nodes_per_unit = 0.0F;
@@ -92,10 +97,10 @@ struct ModelView {
   float fourth_moment = 1.0F;          // E|s|^4, each point equally likely
   float sixth_moment = 1.0F;
   float eighth_moment = 1.0F;
-  const SoftNode* soft = nullptr;      // [num_snrs][side][side]
-  const Iq* weight = nullptr;          // [num_snrs][kWeightNodes], linear between them, clamped
-  const float* amplitude = nullptr;    // [num_snrs][kAmplitudeBins], at the bins' centres
-  const SnrFacts* facts = nullptr;     // [num_snrs]
+  const SoftNode* soft = nullptr;    // [num_snrs][side][side]
+  const Iq* weight = nullptr;        // [num_snrs][kWeightNodes], linear between them, clamped
+  const float* amplitude = nullptr;  // [num_snrs][kAmplitudeBins], at the bins' centres
+  const SnrFacts* facts = nullptr;   // [num_snrs]
   NearestView nearest;
   EvenRings rings;
 };

@@ -120,18 +120,22 @@ struct Parameters {
 // What the lock decision came to.
 enum class Lock : uint8_t {
   kLocked,
-  kNoSignal,   // no energy
-  kNoPeak,     // the line does not stand out of the noise
-  kAmbiguous,  // a second peak fits nearly as well
+  kNoSignal,  // no energy
+  kNoPeak,    // the line does not stand out of the noise
+  // A second peak fits nearly as well; or another of the carriers that a line leaves open does, by
+  // far less behind than so many symbols put it: the phase may have jumped to where some of the
+  // constellation's rings are themselves again.
+  kAmbiguous,
   // The corrected symbols do not lie at the constellation's points, or all on one ring of several,
   // where they fit in more than one way: some 60 symbols of QAM show that, some hundred of APSK,
   // see kurtosis_math.h. Which QAM it is shows from the operating SNR on: a lock with a lower
   // snr_db may be another's, of which frequency and phase are right as a rule, gain and SNR are
   // not. So may one far above it if each of the other's points is one of the constellation's
   // (16QAM's among 256QAM's).
-  // Or, Fine::kPll apart, the known symbols are not what was received: right ones are refused in one frame of a
-  // million, see known_math.h. Some 16 wrong ones show it from the operating SNR on; few, of which
-  // one of the carriers that the data leave open may happen to turn every one into place, cannot.
+  // Or, Fine::kPll apart, the known symbols are not what was received: right ones are refused in
+  // one frame of a million, see known_math.h. Some 16 wrong ones show it from the operating SNR on;
+  // few, of which one of the carriers that the data leave open may happen to turn every one into
+  // place, cannot.
   kBadFit,
 };
 

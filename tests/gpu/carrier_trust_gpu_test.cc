@@ -231,6 +231,37 @@ TEST_F(CarrierGpuTest, OneRingOfManyIsNotLocked) {
   }
 }
 
+// A jump that the outer ring does not notice, in the frame's middle, or none.
+TEST_F(CarrierGpuTest, AJumpThatOneRingDoesNotNoticeIsNoOtherCarrier) {
+  for (const char* const name : {"32APSK 3/4", "16APSK 18/30"}) {
+    SCOPED_TRACE(name);
+    const ModelPtr model = MakeModel(name);
+    std::vector<Frame> frames;
+    std::vector<FrameSpec> specs;
+    for (const int num_symbols : {2048, 4096, 16000, 40000}) {
+      for (uint64_t seed = 1; seed <= 10; ++seed) {
+        specs.push_back(
+            WithRandomOffset(SpecOf(*Constellation::FromName(name), num_symbols, 8.0, seed), 0.12));
+        CarrierFrame made = MakeFrame(specs.back());
+        for (size_t n = made.symbols.size() / 2; n < made.symbols.size() && seed % 2 == 0; ++n) {
+          const Iq r = made.symbols[n];
+          constexpr float kHalf = 0.70710678F;
+          made.symbols[n] = {kHalf * (r.i - r.q), kHalf * (r.i + r.q)};
+        }
+        frames.push_back(ToFrame({}, made));
+      }
+    }
+    const std::vector<Recovered> gpu = CompareAll(*model, {}, frames);
+    for (size_t i = 0; i < gpu.size(); ++i) {
+      const bool locked = gpu[i].result.lock == Lock::kLocked;
+      EXPECT_TRUE(locked || i % 2 == 1) << "frame " << i;
+      if (!locked) continue;
+      const double off = WrappedDifference(gpu[i].result.frequency, specs[i].frequency, 0.25);
+      EXPECT_LT(std::fabs(off) * specs[i].num_symbols, 1.0) << "frame " << i;
+    }
+  }
+}
+
 // Known symbols that are right, or other ones, in short frames and in those of many tiles.
 TEST_F(CarrierGpuTest, WrongKnownSymbolsAreNotLockedAndRightOnesAre) {
   for (const char* const name : {"QPSK", "16QAM", "32APSK 3/4"}) {

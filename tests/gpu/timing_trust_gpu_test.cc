@@ -105,5 +105,30 @@ TEST_F(TimingGpuTest, ClockErrorsBeyondTheMostEqualTheCpu) {
   }
 }
 
+// Told modulo what the symbols leave open: what the clock leaves unsure
+// of it is the CPU device's, in which such frames' errors are what is predicted of them.
+TEST_F(TimingGpuTest, CarriersBeyondTheReachEqualTheCpu) {
+  for (const char* const name : {"QPSK", "16QAM"}) {
+    SCOPED_TRACE(name);
+    const Receiver receiver = MakeReceiver(name, kTwoSamples);
+    std::vector<SampleFrame> frames;
+    for (const int num_symbols : {1000, 2000, 8000}) {
+      for (const double frequency : {0.15, -0.19}) {
+        TimingSpec spec = SpecOf(receiver, num_symbols, frames.size() + 1, 12.0);
+        spec.frequency = frequency;
+        frames.push_back(ToFrame(receiver, spec));
+      }
+    }
+    const std::vector<Answer> answers = CompareAll(receiver, frames, frames.size());
+    for (size_t i = 0; i < answers.size(); ++i) {
+      const Answer cpu = RecoverOne(receiver, frames[i]);
+      EXPECT_NEAR(answers[i].found.carrier.frequency_stddev / cpu.found.carrier.frequency_stddev,
+                  1.0F, 0.02F);
+      EXPECT_NEAR(answers[i].found.carrier.phase_stddev / cpu.found.carrier.phase_stddev, 1.0F,
+                  0.02F);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace baseband::timing

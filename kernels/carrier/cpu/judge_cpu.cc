@@ -81,6 +81,7 @@ void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
   }
   found.unbalanced = FindImbalance();
   found.rival = rival_;
+  found.blunt_table = blunt_table_;
   found.elsewhere = elsewhere_ > kElsewhere;
   found.close_branch = close_branch_;
   const DecisionSums distance = SumHardDistance(view_, arrays_.frame, estimate_);

@@ -66,6 +66,7 @@ __device__ Findings FindingsOf(const RecoverTask& task, const FrameView& frame,
     found.weakest_peak = state.peaks[state.num_peaks - 1].power / state.line_energy;
   }
   found.rival = state.rival;
+  found.blunt_table = state.blunt_table;
   found.elsewhere = state.elsewhere != 0;
   found.close_branch = state.close_branch != 0;
   found.distance = settled.distance / found.num_symbols;

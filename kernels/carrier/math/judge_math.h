@@ -76,6 +76,24 @@ BASEBAND_HOST_DEVICE inline bool MayHaveMissedPeaks(double power, double best_la
          data_fit < kDataJudges;
 }
 
+// Where a phase jumps in mid-frame to a place between the constellation's symmetries that some of
+// its rings, those of more points, do not notice, another carrier may come out ahead: one that
+// turns the others all along, a little wrong everywhere, in place of right in one part and wrong in
+// the rest. What the best is ahead of the next then is little beside what as many symbols make it:
+// below this share of that, and by more deviations less than it. (Passes that end early, by
+// kDropped nats of those that were seen, stand for the rest.)
+inline constexpr double kLeastGapShare = 0.3;
+inline constexpr double kGapDeviations = 4.0;
+BASEBAND_HOST_DEVICE inline bool IsAheadByTooLittle(const SnrFacts& facts, double rival,
+                                                    int num_symbols) {
+  const double expected = num_symbols * static_cast<double>(facts.alias_gap);
+  const double missing = expected - rival;
+  if (!(missing > (1.0 - kLeastGapShare) * expected)) return false;
+  const double of_all = fmax(rival / static_cast<double>(kDropped), 1.0);
+  const double variance = num_symbols * static_cast<double>(facts.alias_square) * of_all;
+  return missing * missing > kGapDeviations * kGapDeviations * variance;
+}
+
 // What S1 to S5 came to: all that a frame is judged by. The last four come of a look at the frame
 // as a whole, and ExpectedOf needs none of them.
 struct Findings {
@@ -94,6 +112,7 @@ struct Findings {
   double second_peak = 1.0;   // and of the next; the mean of the bins if there is no other
   double weakest_peak = 0.0;  // its half bin's lambda, if there may be more peaks; else 0
   double rival = kNoRival;    // how far the next line or alias was behind the best: WholeGap
+  int blunt_table = 0;        // that these fits are of
   bool elsewhere = false;     // an alias out of range is likelier by far
   bool close_branch = false;  // another branch's of the same one was
   double distance = 0.0;      // mean squared distance to the nearest or known point, A being 1
@@ -218,6 +237,12 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
   // where known symbols are not quite what was received.
   const double doubt = found.stray.excess + known.excess;
   if (found.rival <= kClose * (1.0 + doubt)) return Lock::kAmbiguous;
+  // By the lower of two tables, of which more is not expected than there is.
+  const int table =
+      found.blunt_table < found.estimate.table ? found.blunt_table : found.estimate.table;
+  if (!found.symbols_known && IsAheadByTooLittle(model.facts[table], found.rival, num_symbols)) {
+    return Lock::kAmbiguous;
+  }
   if (parameters.coarse == Coarse::kPower && HasTwin(found, expected.ln_half_bins)) {
     return Lock::kAmbiguous;
   }

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/carrier/model/alias_gap.h"
 #include "kernels/carrier/model/model_snr.h"
 #include "kernels/carrier/model/model_tables.h"
 
@@ -111,6 +112,10 @@ absl::Status Model::MakeTables(const Rings& rings, const ContinueCheck& may_cont
   shape_.side = maker.side();
   shape_.weight_nodes_per_unit = maker.weight_nodes_per_unit();
   shape_.rings = EvenRingsOf(constellation_->points());
+  for (int k = 0; k < shape_.num_snrs; ++k) {
+    BASEBAND_RETURN_IF_ERROR(FindAliasGap(view(), k, constellation_->points(), may_continue,
+                                          &facts_[static_cast<size_t>(k)]));
+  }
   return absl::OkStatus();
 }
 

@@ -3,8 +3,10 @@
 #include <cmath>
 #include <complex>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/carrier/math/soft_math.h"
 #include "kernels/carrier/model.h"
 #include "kernels/carrier/reference/reference.h"
 #include "tests/support/channel.h"
@@ -94,6 +96,46 @@ TEST(CarrierModelTest, FactsHoldWhereNoiseIsNarrowerThanTheNodesAreApart) {
       EXPECT_NEAR(facts.gain_response, 0.0F, 0.001F);
     }
     ExpectResponsesAreTheReferences(model->constellation(), view.facts[view.num_snrs - 5]);
+  }
+}
+
+// Of all aliases, each with all symbols' turns, by drawn noise.
+TEST(CarrierModelTest, TheAliasGapIsThatOfTheNearestAlias) {
+  for (const char* const name : {"QPSK", "16APSK 18/30", "32APSK 3/4", "64APSK 132/180"}) {
+    const ModelPtr model = ModelOf(name);
+    const ModelView view = model->view();
+    const int branches = view.power / view.symmetry;
+    for (int table = view.num_snrs - 6; table < view.num_snrs; table += 2) {
+      SCOPED_TRACE(name + std::string(" ") + std::to_string(view.facts[table].snr_db));
+      constexpr int kSymbols = 4000;
+      Random random(3);
+      std::vector<double> fits(static_cast<size_t>(branches));  // at every turn
+      for (int n = 0; n < kSymbols; ++n) {
+        const Complex z = NoisySymbol(model->constellation(),
+                                      static_cast<double>(view.facts[table].noise), random);
+        for (int turn = 0; turn < branches; ++turn) {
+          const Complex back = z * std::polar(1.0, -2.0 * M_PI * turn / view.power);
+          fits[static_cast<size_t>(turn)] +=
+              static_cast<double>(
+                  CoarseFit(view, table,
+                            {static_cast<float>(back.real()), static_cast<float>(back.imag())})) /
+              kSymbols;
+        }
+      }
+      double gap = branches > 1 ? 1e9 : 0.0;
+      for (int alias = 1; alias < branches; ++alias) {
+        double mean = 0.0;
+        for (int n = 0; n < branches; ++n) {
+          mean += fits[static_cast<size_t>(alias * n % branches)] / branches;
+        }
+        gap = std::min(gap, fits[0] - mean);
+      }
+      const auto square = static_cast<double>(view.facts[table].alias_square);
+      // Four deviations, and a twentieth for its few places of noise.
+      EXPECT_NEAR(view.facts[table].alias_gap, gap,
+                  0.05 * gap + 4.0 * std::sqrt(square / kSymbols));
+      EXPECT_GE(square, gap * gap * 0.9);
+    }
   }
 }
 
