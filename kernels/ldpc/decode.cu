@@ -177,8 +177,9 @@ int64_t DecodeWorkspaceBytes(const Code& code, const DecodeParameters& parameter
 
 absl::Status PrepareDecodeKernels() {
   for (const auto prepare :
-       {PrepareNr1, PrepareNr2, PrepareNarrow1, PrepareNarrow2, PrepareNrCrc1, PrepareNrCrc2,
-        PrepareWimax12, PrepareNrFlooding, PrepareNrSumProduct, PrepareLayered, PrepareGeneral}) {
+       {PrepareNr1, PrepareNr2, PrepareNrLargest, PrepareNarrow1, PrepareNarrow2, PrepareNrCrc1,
+        PrepareNrCrc2, PrepareWimax12, PrepareNrFlooding, PrepareNrSumProduct, PrepareLayered,
+        PrepareGeneral}) {
     BASEBAND_RETURN_IF_ERROR(prepare());
   }
   return absl::OkStatus();

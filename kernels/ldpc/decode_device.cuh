@@ -40,6 +40,20 @@ struct DecodeShape {
   bool hard_input;
 };
 
+// A launch's shape, with what the graph says of it as constants.
+template <class Graph>
+__device__ __forceinline__ decltype(auto) ShapeOf(const DecodeShape& launched) {
+  if constexpr (Graph::kZc == 0) {
+    return (launched);
+  } else {
+    DecodeShape shape = launched;
+    shape.zc = Graph::kZc;
+    shape.zc_magic = static_cast<uint32_t>((uint64_t{1} << 32) / Graph::kZc) + 1;
+    shape.pairs = Graph::kMaxZc / Graph::kZc;
+    return shape;
+  }
+}
+
 // The channel value of one code bit, 0 where nothing was received. `llr` is the block's first LLR.
 __device__ __forceinline__ int LoadChannel(const DecodeShape& shape, const DecodeBlock& block,
                                            const int8_t* llr, uint32_t bit) {
@@ -206,7 +220,7 @@ class BitWriter {
 // halves: clipped to +-127 around the stored 128, then 128 + soft as a denormal.
 __device__ __forceinline__ uint32_t ToSoft(uint32_t app) {
   const uint32_t clipped = Min2(Max2(app, kHalfUnit), Both(0x23f8));  // 1 and 255 times 2^-14
-  return Fma2(clipped, Both(0x1400), 0) ^ Both(0x80);                 // 2^-10
+  return Fma2(clipped, kHalfTwoToMinus10, 0) ^ Both(0x80);
 }
 
 // Writes the soft values of those code words whose `state` is kFinished. soft_of(column, half):

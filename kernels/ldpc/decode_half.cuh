@@ -35,6 +35,7 @@ inline constexpr uint32_t kHalfMinus128 = Both(0xa000);  // -128 * 2^-14
 inline constexpr uint32_t kHalfMinus127 = Both(0x9ff0);  // -127 * 2^-14
 inline constexpr uint32_t kHalfUnit = Both(0x0400);      // 2^-14
 inline constexpr uint32_t kHalfTwoTo10 = Both(0x6400);
+inline constexpr uint32_t kHalfTwoToMinus10 = Both(0x1400);
 inline constexpr uint32_t kHalfMinusTwoTo10 = Both(0xe400);
 inline constexpr uint32_t kSigns = Both(0x8000);
 inline constexpr uint32_t kNoMessages = 0x80808080;  // r = 0 four times

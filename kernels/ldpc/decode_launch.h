@@ -40,6 +40,10 @@ absl::Status LaunchNr1(const DecodeBatch& batch, const Engine& engine, cudaStrea
 absl::Status PrepareNr1();
 absl::Status LaunchNr2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareNr2();
+// Of either's codes of the largest lifting size, zc = 384.
+absl::Status LaunchNrLargest1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
+absl::Status LaunchNrLargest2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
+absl::Status PrepareNrLargest();
 // Of those whose code words a CRC may stop.
 absl::Status LaunchNrCrc1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareNrCrc1();

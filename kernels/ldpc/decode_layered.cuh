@@ -96,7 +96,7 @@ class LayeredDecoder {
   __device__ __forceinline__ void Load() {
     const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row4_ / 4);
     llr.Wait();
-    llr.StoreApps(p_.shape.columns, app_ + threadIdx.x - row4_ / 4, threads_);
+    llr.StoreWords(0, p_.shape.columns, 0, app_ + threadIdx.x - row4_ / 4, threads_);
     __syncthreads();  // the staged LLRs are read: their place becomes the messages'
     if constexpr (kFlooding) CopyApps(app_, app_ + app_words_);
 #pragma unroll 4

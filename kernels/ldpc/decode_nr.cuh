@@ -22,6 +22,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/ldpc/decode_crc.cuh"
 #include "kernels/ldpc/decode_device.cuh"
@@ -47,23 +48,23 @@ enum class NrKind {
   kFlooding,
 };
 
-// kMessageWidth: kWidth of the messages. kAhead: the LLRs of a later thread block are brought to
-// the L2 cache, which pays where a multiprocessor has nothing else to do while it waits for them.
-template <class Graph, int kMaxRows, int kRegisterWords, int kMessageWidth, bool kAhead,
-          bool kSidewise, NrKind kKind>
-class NrDecoder
-    : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidth, kAhead, kSidewise, kKind>,
-             Graph, kMaxRows, uint32_t, kKind == NrKind::kFlooding> {
+// kMessageWidth: kWidth of the messages. kChannelWords: of the extension columns. kAhead: the LLRs
+// of a later thread block are brought to the L2 cache, which pays where a multiprocessor has
+// nothing else to do while it waits for them.
+template <class Graph, int kMaxRows, int kRegisterWords, int kMessageWidth, int kChannelWords,
+          bool kAhead, bool kSidewise, NrKind kKind>
+class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidth, kChannelWords,
+                                   kAhead, kSidewise, kKind>,
+                         Graph, kMaxRows, uint32_t, kKind == NrKind::kFlooding> {
   static constexpr bool kCrc = kKind == NrKind::kLayeredCrc;
   static constexpr bool kFlooding = kKind == NrKind::kFlooding;
   using Rows = NrRows<NrDecoder, Graph, kMaxRows, uint32_t, kFlooding>;
   friend Rows;
   using L = Layout<Graph>;
-  using Extension = ExtensionColumns<Graph, kMaxRows, kFlooding>;
+  using Extension = ExtensionColumns<Graph, kMaxRows, kChannelWords, kFlooding>;
   using Rows::App;
   using Rows::app_;
   using Rows::kStride;
-  using Rows::Locate;
   using Messages = NrMessages<Graph, kMaxRows, kRegisterWords, kMessageWidth>;
   static constexpr int kFirstChecks = std::min(kMaxRows, Graph::kDenseRows + 8);
   // Codes of the dense rows alone scale all checks alike.
@@ -75,9 +76,11 @@ class NrDecoder
   static constexpr int kNextBegin = kExtensionBegin + Extension::kSharedWords;
   static constexpr int kMessagesBegin =
       kNextBegin + (kFlooding ? Graph::kCoreColumns * kStride : 0);
-  // Enough for the most code words that there are threads for, kStride of zc = 2.
+  // Enough for the most code words that there are threads for: kStride of zc = 2, if that may be.
+  static constexpr int kLeastZc = Graph::kZc == 0 ? 2 : Graph::kZc;
   static constexpr int kStaged =
-      kStride * StagedLlr::Words(2 * (Graph::kCoreColumns + kMaxRows - Graph::kDenseRows));
+      kStride / kLeastZc * 2 *
+      StagedLlr::Words(kLeastZc * (Graph::kCoreColumns + kMaxRows - Graph::kDenseRows));
   static constexpr int kProgressBegin = kMessagesBegin + std::max(Messages::kSharedWords, kStaged);
   static constexpr int SharedWords(int pairs) {
     constexpr uint32_t kWordsPerPair =
@@ -89,22 +92,22 @@ class NrDecoder
       : NrDecoder(p, shared, kSidewise ? threadIdx.x / p.shape.zc : 0) {}
 
   __device__ __forceinline__ void Run() {
-    InitProgress(p_.io, p_.shape, progress_);
+    InitProgress(p_.io, shape_, progress_);
     if constexpr (kCrc) {
-      for (uint32_t i = threadIdx.x; i < 2 * p_.shape.pairs; i += blockDim.x) StopByCrc().Clear(i);
+      for (uint32_t i = threadIdx.x; i < 2 * shape_.pairs; i += blockDim.x) StopByCrc().Clear(i);
     }
     Load();
     __syncthreads();
     for (uint32_t iteration = 1;; ++iteration) {
-      Rows::Iterate(p_.shape.rows);
+      Rows::Iterate(shape_.rows);
       if constexpr (kFlooding) TakeNext();
-      const bool settle = p_.shape.early_termination || iteration == p_.shape.max_iterations;
+      const bool settle = shape_.early_termination || iteration == shape_.max_iterations;
       if (settle && Settle(
-                        p_.io, p_.shape, progress_, iteration, Check<0, 1>(), [&] { Write(); },
+                        p_.io, shape_, progress_, iteration, Check<0, 1>(), [&] { Write(); },
                         StopByCrc(), [&] { return Check<1, kFirstChecks>(); },
                         [&] {
                           return Check<kFirstChecks, kMaxRows>() |
-                                 FillersThatAreOne(p_.io, p_.shape, pair_, Rows::row4_ / 4,
+                                 FillersThatAreOne(p_.io, shape_, pair_, Rows::row4_ / 4,
                                                    app_ + threadIdx.x, kStride);
                         })) {
         return;
@@ -117,6 +120,7 @@ class NrDecoder
       : Rows(p.shifts, shared, kSidewise ? pair * p.shape.zc : 0,
              threadIdx.x - (kSidewise ? pair * p.shape.zc : 0)),
         p_(p),
+        shape_(ShapeOf<Graph>(p.shape)),
         extension_(p.scales, shared + kExtensionBegin),
         messages_(shared + kMessagesBegin),
         staged_(shared + kMessagesBegin),
@@ -130,7 +134,7 @@ class NrDecoder
     static constexpr int kFirstWord = L::template kWordBegin<kFirst>;
     static constexpr int kEndWord = L::template kWordBegin<G::kLast>;
     uint32_t address[G::kEdges];               // of a core edge's app, in bytes
-    uint32_t app[G::kEdges];                   // stored app; of an extension edge, its Bytes
+    uint32_t app[G::kEdges];                   // stored app; of an extension edge, its Stored
     uint32_t next[kFlooding ? G::kEdges : 1];  // likewise, of a core edge
     uint32_t word[kEndWord - kFirstWord];      // messages
   };
@@ -149,16 +153,16 @@ class NrDecoder
 
   __device__ __forceinline__ void Load() {
     const uint32_t row = Rows::row4_ / 4;
-    const StagedLlr llr(p_.io, p_.shape, staged_, pair_, row);
+    const StagedLlr llr(p_.io, shape_, staged_, pair_, row);
     if constexpr (kAhead) {
-      const LlrAhead ahead(p_.io, p_.shape, p_.ahead);
+      const LlrAhead ahead(p_.io, shape_, p_.ahead);
       llr.Wait();
       ahead.Fetch();
     } else {
       llr.Wait();
     }
-    llr.StoreApps(Graph::kCoreColumns, app_ + (threadIdx.x - row), kStride);
-    extension_.Load(llr, p_.shape.rows, row);
+    llr.StoreWords(0, Graph::kCoreColumns, 0, app_ + (threadIdx.x - row), kStride);
+    extension_.Load(llr, shape_.rows, row);
     __syncthreads();  // the staged LLRs are read: their place becomes the messages'
     messages_.Clear();
   }
@@ -169,9 +173,9 @@ class NrDecoder
     Unroll<G::kEdges>([&](auto e) {
       constexpr int kEdge = G::kBegin + e;
       if constexpr (L::template kIsCore<kEdge>) {
-        g.address[e] = Locate(kEdge);
+        g.address[e] = Rows::template Locate<kEdge>();
       } else {
-        g.app[e] = extension_.Bytes(L::template kRowOf<kEdge> - Graph::kDenseRows);
+        g.app[e] = extension_.template Stored<L::template kRowOf<kEdge> - Graph::kDenseRows>();
       }
     });
     Rows::template ReadApps<kFirst, true>(g);
@@ -221,7 +225,9 @@ class NrDecoder
       uint32_t backward[kDegree + 1];
       backward[kDegree] = p_.scales.limit;
       if constexpr (kRow >= Graph::kDenseRows) {
-        backward[kDegree] = BoxPlus(p_.scales.limit, Extension::Channel(g.app[kEdge + kDegree]));
+        constexpr int kExtension = kRow - Graph::kDenseRows;
+        backward[kDegree] = BoxPlus(
+            p_.scales.limit, Extension::template Channel<kExtension>(g.app[kEdge + kDegree]));
       }
       Unroll<kDegree - 1>([&](auto j) {
         constexpr int kE = kDegree - 1 - j;
@@ -237,8 +243,7 @@ class NrDecoder
             Fma2(y[e], kHalfTwoTo10, others[e]);
         if constexpr (e % 2 == 1 || e + 1 == kDegree) {
           g.word[kWord + e / 2] = Messages::template Pack<kRow, e>(y[e == 0 ? 0 : e - 1], y[e]);
-          messages_.template Store<G::kFirstWord, G::kEndWord, G::kFirstWord + kWord + e / 2>(
-              g.word);
+          messages_.template Store<G::kFirstWord, G::kFirstWord + kWord + e / 2>(g.word);
         }
       });
       if constexpr (kRow >= Graph::kDenseRows) {
@@ -253,15 +258,16 @@ class NrDecoder
     uint32_t failed = 0;
     Unroll<kTo - kFrom>([&](auto i) {
       constexpr int kRow = kFrom + i;
-      if (p_.shape.rows <= kRow) return;
+      if (shape_.rows <= kRow) return;
       constexpr int kBegin = L::template kEdgeBegin<kRow>;
       uint32_t parity = 0;
       Unroll<L::template kCoreDegree<kRow>>([&](auto e) {
-        const uint32_t app = App(Locate(kBegin + e), L::template kColumn<kBegin + e>);
+        const uint32_t app =
+            App(Rows::template Locate<kBegin + e>(), L::template kColumn<kBegin + e>);
         parity ^= Add2(app, kHalfMinus128);
       });
       if constexpr (kRow >= Graph::kDenseRows) {
-        parity ^= extension_.Bits(kRow - Graph::kDenseRows, kIsHeavy<kRow>);
+        parity ^= extension_.template Bits<kRow - Graph::kDenseRows>(kIsHeavy<kRow>);
       }
       failed |= parity;
     });
@@ -270,24 +276,25 @@ class NrDecoder
 
   __device__ __forceinline__ auto StopByCrc() const {
     if constexpr (kCrc) {
-      return CrcStop(p_.io, p_.shape, progress_.fail + 2 * p_.shape.pairs, app_, kStride);
+      return CrcStop(p_.io, shape_, progress_.fail + 2 * shape_.pairs, app_, kStride);
     } else {
       return NoCrcStop();
     }
   }
 
   __device__ __forceinline__ void Write() {
-    BitWriter(p_.io, p_.shape, app_, kStride, progress_.state).Write();
+    BitWriter(p_.io, shape_, app_, kStride, progress_.state).Write();
     if (p_.io.soft == nullptr) return;
-    WriteSoft(p_.io, p_.shape, progress_.state, [&](uint32_t column, uint32_t half) {
+    WriteSoft(p_.io, shape_, progress_.state, [&](uint32_t column, uint32_t half) {
       if (column < Graph::kCoreColumns) {
         return ToSoft(app_[column * kStride + threadIdx.x]) >> (16 * half);
       }
-      return ToSoft(extension_.App(column - Graph::kCoreColumns)) >> (16 * half);
+      return ToSoft(extension_.App(static_cast<int>(column) - Graph::kCoreColumns)) >> (16 * half);
     });
   }
 
   const NrParameters& p_;
+  const std::conditional_t<Graph::kZc == 0, const DecodeShape&, DecodeShape> shape_;
   Extension extension_;
   Messages messages_;
   uint32_t* staged_;
@@ -296,12 +303,13 @@ class NrDecoder
 };
 
 template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, int kMessageWidth,
-          bool kSidewise, NrKind kKind>
+          int kChannelWords, bool kSidewise, NrKind kKind>
 __global__ void __launch_bounds__(Graph::kMaxZc, kBlocks)
     DecodeNrKernel(const __grid_constant__ NrParameters parameters) {
   extern __shared__ __align__(16) uint32_t shared[];  // read in units of 16 bytes too
-  NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidth, kBlocks == 1, kSidewise, kKind> decoder(
-      parameters, shared);
+  NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidth, kChannelWords, kBlocks == 1, kSidewise,
+            kKind>
+      decoder(parameters, shared);
   decoder.Run();
 }
 

@@ -4,6 +4,7 @@
 namespace baseband::ldpc {
 
 absl::Status LaunchNr1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
+  if (batch.code->zc() == device::kLargestZc) return LaunchNrLargest1(batch, engine, stream);
   return LaunchNrPlain<NrKind::kLayered, Nr1DenseRows, Nr1EightRows, Nr1TwelveRows, Nr1AllRows>(
       batch, engine, stream);
 }

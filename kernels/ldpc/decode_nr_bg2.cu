@@ -4,6 +4,7 @@
 namespace baseband::ldpc {
 
 absl::Status LaunchNr2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
+  if (batch.code->zc() == device::kLargestZc) return LaunchNrLargest2(batch, engine, stream);
   return LaunchNrPlain<NrKind::kLayered, Nr2DenseRows, Nr2FewRows, Nr2AllRows>(batch, engine,
                                                                                stream);
 }

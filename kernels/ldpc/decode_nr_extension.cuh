@@ -21,13 +21,16 @@ struct NrScales {
 };
 
 // Those of a thread block, as one of its threads sees them. In shared memory, with 384 rows:
-//   ch + 128   [kCount][384][2] bytes, of both code words of a pair
+//   ch         [kChannelWords][384] words, of the first columns
+//   ch + 128   [kCount - kChannelWords][384][2] bytes, of both code words of a pair
 //   totals     [kCount][384] words; of flooding, messages [kCount][384][2] bytes
-template <class Graph, int kMaxRows, bool kFlooding>
+// Words take two instructions less to read, and twice the room.
+template <class Graph, int kMaxRows, int kChannelWords, bool kFlooding>
 class ExtensionColumns {
   static constexpr int kStride = Graph::kMaxZc;
   static constexpr int kCount = kMaxRows - Graph::kDenseRows;
-  static constexpr int kTotalsBegin = (kCount + 1) / 2 * kStride;
+  static constexpr int kTotalsBegin = (kChannelWords + (kCount - kChannelWords + 1) / 2) * kStride;
+  static_assert(kChannelWords <= kCount);
 
  public:
   static constexpr int kSharedWords =
@@ -35,7 +38,8 @@ class ExtensionColumns {
 
   __device__ __forceinline__ ExtensionColumns(const NrScales& scales, uint32_t* shared)
       : scales_(scales),
-        channel_(reinterpret_cast<uint16_t*>(shared) + threadIdx.x),
+        words_(shared + threadIdx.x),
+        bytes_(reinterpret_cast<uint16_t*>(shared + kChannelWords * kStride) + threadIdx.x),
         totals_(shared + kTotalsBegin + threadIdx.x),
         messages_(reinterpret_cast<uint16_t*>(shared + kTotalsBegin) + threadIdx.x) {}
 
@@ -44,17 +48,39 @@ class ExtensionColumns {
   __device__ __forceinline__ void Load(const StagedLlr& llr, uint32_t rows, uint32_t row) const {
     if constexpr (kCount > 0) {
       const uint32_t count = rows - Graph::kDenseRows;
-      llr.StoreBytes(Graph::kCoreColumns, Graph::kCoreColumns + count, channel_ - row, kStride);
-      for (uint32_t e = count; e < kCount; ++e) channel_[e * kStride] = 0x8080;
+      constexpr uint32_t kBytesBegin = Graph::kCoreColumns + kChannelWords;
+      if constexpr (kChannelWords > 0) {
+        llr.StoreWords(Graph::kCoreColumns, min(Graph::kCoreColumns + count, kBytesBegin),
+                       kHalfMinus128, words_ - row, kStride);
+        for (uint32_t e = count; e < kChannelWords; ++e) words_[e * kStride] = 0;
+      }
+      if constexpr (kChannelWords < kCount) {
+        if (kChannelWords == 0 || Graph::kCoreColumns + count > kBytesBegin) {
+          llr.StoreBytes(kBytesBegin, Graph::kCoreColumns + count, bytes_ - row, kStride);
+        }
+        for (uint32_t e = max(count, uint32_t{kChannelWords}); e < kCount; ++e) {
+          bytes_[(e - kChannelWords) * kStride] = 0x8080;
+        }
+      }
     }
   }
 
-  // ch + 128 as bytes, and ch * 2^-14 of these.
-  __device__ __forceinline__ uint32_t Bytes(uint32_t extension) const {
-    return channel_[extension * kStride];
+  // As it is stored, and ch * 2^-14 of that.
+  template <int kExtension>
+  __device__ __forceinline__ uint32_t Stored() const {
+    if constexpr (kExtension < kChannelWords) {
+      return words_[kExtension * kStride];
+    } else {
+      return bytes_[(kExtension - kChannelWords) * kStride];
+    }
   }
-  __device__ __forceinline__ static uint32_t Channel(uint32_t bytes) {
-    return Fma2(UnpackMessage(bytes, 0), kHalfTwoTo10, kHalfMinus128);
+  template <int kExtension>
+  __device__ __forceinline__ static uint32_t Channel(uint32_t stored) {
+    if constexpr (kExtension < kChannelWords) {
+      return stored;
+    } else {
+      return FromBytes(stored);
+    }
   }
 
   // Keeps what the core edges of a check say.
@@ -68,36 +94,50 @@ class ExtensionColumns {
   }
 
   // (app + 128) * 2^-14 of this thread's bit.
-  __device__ __forceinline__ uint32_t App(uint32_t extension) const {
-    const uint32_t channel = Max2(Channel(Bytes(extension)), kHalfMinus127);
+  __device__ __forceinline__ uint32_t App(int extension) const {
+    const uint32_t channel =
+        extension < kChannelWords
+            ? words_[extension * kStride]
+            : Max2(FromBytes(bytes_[(extension - kChannelWords) * kStride]), kHalfMinus127);
     uint32_t r;
     if constexpr (kFlooding) {
       r = Add2(UnpackMessage(messages_[extension * kStride], 0), kHalf128 ^ kSigns);
     } else {
-      const uint32_t row = extension + Graph::kDenseRows;
+      const int row = extension + Graph::kDenseRows;
       r = Message(totals_[extension * kStride], (scales_.heavy_rows >> row & 1) != 0, 0);
     }
     return Add2(Fma2(r, kHalfTwoTo10, channel), kHalfMinus128 ^ kSigns);
   }
 
   // Its bit, in the halves' signs. Of integers of 2^-24 here: (ch + 128) + r, then less 128.
-  __device__ __forceinline__ uint32_t Bits(uint32_t extension, bool is_heavy) const {
-    const uint32_t channel = __vmaxu2(UnpackMessage(Bytes(extension), 0), Both(1));  // -128 is -127
+  template <int kExtension>
+  __device__ __forceinline__ uint32_t Bits(bool is_heavy) const {
+    const uint32_t stored = Stored<kExtension>();
+    uint32_t channel;
+    if constexpr (kExtension < kChannelWords) {
+      channel = Fma2(stored, kHalfTwoToMinus10, kHalf128);
+    } else {
+      channel = __vmaxu2(UnpackMessage(stored, 0), Both(1));  // -128 is -127
+    }
     if constexpr (kFlooding) {
-      const uint32_t sum = Add2(channel, UnpackMessage(messages_[extension * kStride], 0));
+      const uint32_t sum = Add2(channel, UnpackMessage(messages_[kExtension * kStride], 0));
       return Add2(sum, Both(2 * 128) ^ kSigns);
     }
-    return Add2(Message(totals_[extension * kStride], is_heavy, channel), kHalf128 ^ kSigns);
+    return Add2(Message(totals_[kExtension * kStride], is_heavy, channel), kHalf128 ^ kSigns);
   }
 
  private:
+  __device__ __forceinline__ static uint32_t FromBytes(uint32_t bytes) {
+    return Fma2(UnpackMessage(bytes, 0), kHalfTwoTo10, kHalfMinus128);
+  }
   __device__ __forceinline__ uint32_t Message(uint32_t total, bool is_heavy, uint32_t bias) const {
     const uint32_t x = BoxPlus(total, scales_.limit);
     return is_heavy ? scales_.heavy.Of(x, bias) : scales_.light.WithoutOffset(x, bias);
   }
 
   const NrScales& scales_;
-  uint16_t* channel_;   // this thread's own, kStride apart
+  uint32_t* words_;     // this thread's own, kStride apart
+  uint16_t* bytes_;     // likewise
   uint32_t* totals_;    // likewise; not of flooding
   uint16_t* messages_;  // likewise; of flooding alone
 };

@@ -5,8 +5,7 @@
 namespace baseband::ldpc {
 namespace {
 
-// kWidth 1: two words at an access would be one more a thread, 1 KB more than there is.
-using Nr1 = NrVariant<device::BaseGraph1, 46, 92, 1, 1>;
+using Nr1 = NrVariant<device::BaseGraph1, 46, 92, 1>;
 using Nr2 = NrVariant<device::BaseGraph2, 42, 76, 1>;
 using Wimax = NrVariant<device::Wimax12, 12, 36, 7>;
 

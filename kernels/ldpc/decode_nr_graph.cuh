@@ -13,9 +13,12 @@
 
 #include <cstdint>
 
+#include "kernels/ldpc/tables_nr_graphs.h"
+
 namespace baseband::ldpc::device {
 
 struct BaseGraph1 {
+  static constexpr int kZc = 0;  // shifts and lifting size come at run time
   static constexpr int kMaxZc = 384;
   static constexpr int kDenseRows = 4;  // rows without an extension column
   static constexpr int kRows = 46;
@@ -74,6 +77,7 @@ struct BaseGraph1 {
 };
 
 struct BaseGraph2 {
+  static constexpr int kZc = 0;
   static constexpr int kMaxZc = 384;
   static constexpr int kDenseRows = 4;  // rows without an extension column
   static constexpr int kRows = 42;
@@ -126,8 +130,23 @@ struct BaseGraph2 {
                                               1,  5,  11, 51};                         // row 41
 };
 
+// The same at their largest lifting size, of set 1: with shifts that are constants, and so
+// instructions' own operands, where others have to be read.
+inline constexpr int kLargestZc = 384;
+struct LargestGraph1 : BaseGraph1 {
+  static constexpr int kZc = kLargestZc;
+  template <int kEdge>
+  static constexpr uint32_t kShift = kNrBaseGraph1[kEdge].v[1] % kZc;
+};
+struct LargestGraph2 : BaseGraph2 {
+  static constexpr int kZc = kLargestZc;
+  template <int kEdge>
+  static constexpr uint32_t kShift = kNrBaseGraph2[kEdge].v[1] % kZc;
+};
+
 // IEEE 802.16e-2005 8.4.9.2.5.1, rate 1/2. No column takes part in one check only.
 struct Wimax12 {
+  static constexpr int kZc = 0;
   static constexpr int kMaxZc = 96;
   static constexpr int kDenseRows = 12;
   static constexpr int kRows = 12;

@@ -46,30 +46,36 @@ device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& en
 
 // One instantiation for codes of up to kMaxRows rows and lifting sizes from kLeastZc on, of which
 // kBlocks thread blocks share a multiprocessor; kRegisterWords of the messages stay in registers,
-// the others lie kWidth next to each other.
+// the others lie kWidth next to each other; kChannelWords: of device::ExtensionColumns.
 template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, int kWidth = 2,
-          int kLeastZc = 2>
+          int kChannelWords = 0, int kLeastZc = 2>
 struct NrVariant {
   template <bool kSidewise, NrKind kKind>
   static constexpr auto Kernel() {
-    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kWidth, kSidewise,
-                                  kKind>;
+    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kWidth, kChannelWords,
+                                  kSidewise, kKind>;
   }
   template <NrKind kKind>
   static constexpr int SharedBytes(int pairs) {
-    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, kWidth, kBlocks == 1, false,
-                                 kKind>::SharedWords(pairs);
+    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, kWidth, kChannelWords,
+                                 kBlocks == 1, false, kKind>::SharedWords(pairs);
   }
-  static constexpr int kMostPairs = Graph::kMaxZc / kLeastZc;
+  // Of graphs with a lifting size, code words fill a thread block as they are.
+  static constexpr bool kAnyZc = Graph::kZc == 0;
+  static constexpr int kMostPairs = Graph::kMaxZc / (kAnyZc ? kLeastZc : Graph::kZc);
 
-  static bool Takes(const Code& code) { return code.rows() <= kMaxRows && code.zc() >= kLeastZc; }
+  static bool Takes(const Code& code) {
+    return code.rows() <= kMaxRows && (kAnyZc ? code.zc() >= kLeastZc : code.zc() == Graph::kZc);
+  }
 
   template <NrKind kKind>
   static absl::Status Prepare() {
     constexpr int kBytes = SharedBytes<kKind>(kMostPairs);
     static_assert(kBlocks * (kBytes + 1024) <= 228 * 1024);
-    BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<false, kKind>(), kBytes));
-    return PrepareKernel(Kernel<true, kKind>(), kBytes);
+    if constexpr (kAnyZc) {
+      BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<true, kKind>(), kBytes));
+    }
+    return PrepareKernel(Kernel<false, kKind>(), kBytes);
   }
 
   // `crc_powers`: with kLayeredCrc, see device::DecodeIo.
@@ -83,9 +89,14 @@ struct NrVariant {
     device::NrParameters p = MakeNrParameters<Graph>(batch, engine, pairs);
     p.io.crc_powers = crc_powers;
     p.ahead = static_cast<uint32_t>(kBlocks * limits.multiprocessors);
-    return LaunchKernel(pairs > 1 ? Kernel<true, kKind>() : Kernel<false, kKind>(),
-                        (num_pairs + pairs - 1) / pairs, pairs * zc, SharedBytes<kKind>(pairs), p,
-                        stream);
+    const auto launch = [&](auto kernel) {
+      return LaunchKernel(kernel, (num_pairs + pairs - 1) / pairs, pairs * zc,
+                          SharedBytes<kKind>(pairs), p, stream);
+    };
+    if constexpr (kAnyZc) {
+      if (pairs > 1) return launch(Kernel<true, kKind>());
+    }
+    return launch(Kernel<false, kKind>());
   }
 };
 
@@ -94,8 +105,8 @@ struct NrVariant {
 using Nr1DenseRows = NrVariant<device::BaseGraph1, 4, 12, 2>;
 // kLeastZc 4: with 2 its most pairs side by side, with a CRC, would be 512 bytes more than there
 // are.
-using Nr1EightRows = NrVariant<device::BaseGraph1, 8, 13, 2, 2, 4>;
-using Nr1TwelveRows = NrVariant<device::BaseGraph1, 12, 31, 2, 1, 32>;
+using Nr1EightRows = NrVariant<device::BaseGraph1, 8, 13, 2, 2, 0, 4>;
+using Nr1TwelveRows = NrVariant<device::BaseGraph1, 12, 31, 2, 1, 0, 32>;
 using Nr1AllRows = NrVariant<device::BaseGraph1, 46, 104, 1>;
 using Nr2DenseRows = NrVariant<device::BaseGraph2, 4, 0, 2>;
 using Nr2FewRows = NrVariant<device::BaseGraph2, 8, 0, 2>;

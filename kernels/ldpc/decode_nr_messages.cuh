@@ -2,10 +2,11 @@
 //
 // A word has the messages of two edges of a row, as bytes (PackMessages); the last edge of an odd
 // row has one alone, as y of decode_half.cuh, for there is nothing to be packed. The first
-// kRegisterWords words are in registers, the others in shared memory, kWidth next to each other, so
-// that one instruction reads or writes several:
+// kRegisterWords words are in registers, the others in shared memory. One instruction reads or
+// writes up to kWidth words of a group of rows, which lie next to each other so that threads do not
+// meet in a bank:
 //
-//   words w, .., w + kWidth - 1 of thread 0, of thread 1, ..; behind them those from w + kWidth on
+//   words w and w + 1 of thread 0, of thread 1, ..; behind them word w + 2 of each
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_NR_MESSAGES_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_NR_MESSAGES_CUH_
 
@@ -17,10 +18,10 @@
 
 namespace baseband::ldpc::device {
 
-// Those of the first kMaxRows rows. A range of words, kFrom .. kTo - 1, is those of a group.
+// Those of the first kMaxRows rows.
 template <class Graph, int kMaxRows, int kRegisterWords, int kWidth>
 class NrMessages {
-  static_assert(kWidth == 1 || kWidth == 2);
+  static_assert(kWidth == 1 || kWidth == 2 || kWidth == 4);
   using L = Layout<Graph>;
   static constexpr int kStride = Graph::kMaxZc;
   static constexpr int kWords = L::template kWordBegin<kMaxRows>;
@@ -31,63 +32,86 @@ class NrMessages {
     while (L::WordBegin(row + 1) <= word) ++row;
     return L::IsAlone(row, 2 * (word - L::WordBegin(row)));
   }
-  // How many words are read and written with `word`, itself and some behind it, of a range that
-  // ends before `to`; and whether it is itself one of those behind another, in one from `from` on.
-  static constexpr int WidthAt(int word, int to) {
-    const int shared = word - kRegisters;
-    return shared >= 0 && shared % kWidth == 0 && word + kWidth <= to ? kWidth : 1;
+  static constexpr int GroupBegin(int word) {
+    int row = 0;
+    while (L::WordBegin(L::GroupEnd(row)) <= word) row = L::GroupEnd(row);
+    return L::WordBegin(row);
   }
-  static constexpr bool IsBehind(int word, int from) {
-    const int shared = word - kRegisters;
-    return shared >= 0 && shared % kWidth != 0 && word > from;
+  static constexpr int GroupEnd(int word) {
+    int row = 0;
+    while (L::WordBegin(L::GroupEnd(row)) <= word) row = L::GroupEnd(row);
+    return L::WordBegin(std::min(L::GroupEnd(row), kMaxRows));
+  }
+  // How many words are read and written with `word`, itself and some behind it, if it is the first
+  // of them; and which is the first, of any.
+  static constexpr int WidthAt(int word) {
+    if (word < kRegisters) return 1;
+    int width = kWidth;
+    while (word + width > GroupEnd(word)) width /= 2;
+    return width;
+  }
+  static constexpr int AccessOf(int word) {
+    int begin = GroupBegin(word);
+    while (begin + WidthAt(begin) <= word) begin += WidthAt(begin);
+    return begin;
   }
 
  public:
-  static constexpr int kSharedWords =
-      (kWords - kRegisters + kWidth - 1) / kWidth * kWidth * kStride;
+  static constexpr int kSharedWords = (kWords - kRegisters) * kStride;
 
   // `shared` is aligned to kWidth words.
-  __device__ __forceinline__ explicit NrMessages(uint32_t* shared)
-      : shared_(shared + kWidth * threadIdx.x) {}
+  __device__ __forceinline__ explicit NrMessages(uint32_t* shared) : shared_(shared) {}
 
   // All become zero.
   __device__ __forceinline__ void Clear() {
     uint32_t words[kWords];
     Unroll<kWords>([&](auto w) {
       words[w] = kIsSingle<w> ? kHalf128 : kNoMessages;
-      Store<0, kWords, w>(words);
+      Store<0, w>(words);
     });
   }
 
-  // Reads a range to words[0] and on.
+  // Reads words kFrom .. kTo - 1, all of a group, to words[0] and on.
   template <int kFrom, int kTo>
   __device__ __forceinline__ void Load(uint32_t* words) const {
     if constexpr (kFrom < kTo) {
-      constexpr int kNow = kWidthAt<kFrom, kTo>;
+      constexpr int kNow = kWidthAt<kFrom>;
       if constexpr (kFrom < kRegisters) {
         words[0] = registers_[kFrom];
+      } else if constexpr (kNow == 4) {
+        const uint4 four = *reinterpret_cast<const uint4*>(At<kFrom>());
+        words[0] = four.x;
+        words[1] = four.y;
+        words[2] = four.z;
+        words[3] = four.w;
       } else if constexpr (kNow == 2) {
-        const uint2 two = *reinterpret_cast<const uint2*>(At(kFrom));
+        const uint2 two = *reinterpret_cast<const uint2*>(At<kFrom>());
         words[0] = two.x;
         words[1] = two.y;
       } else {
-        words[0] = *At(kFrom);
+        words[0] = *At<kFrom>();
       }
       Load<kFrom + kNow, kTo>(words + kNow);
     }
   }
 
-  // Of the range that begins at words[0], word kWord and all before it are there: stores it, or
+  // Of its group word kWord and all before it are there, word kFrom at words[0]: stores it, or
   // leaves that to the one behind it that is stored with it.
-  template <int kFrom, int kTo, int kWord>
+  template <int kFrom, int kWord>
   __device__ __forceinline__ void Store(const uint32_t* words) {
+    constexpr int kBegin = kAccessOf<kWord>;
+    constexpr int kNow = kWidthAt<kBegin>;
     if constexpr (kWord < kRegisters) {
       registers_[kWord] = words[kWord - kFrom];
-    } else if constexpr (kIsBehind<kWord, kFrom>) {
-      *reinterpret_cast<uint2*>(At(kWord - 1)) =
-          make_uint2(words[kWord - 1 - kFrom], words[kWord - kFrom]);
-    } else if constexpr (kWidthAt<kWord, kTo> == 1) {
-      *At(kWord) = words[kWord - kFrom];
+    } else if constexpr (kWord == kBegin + kNow - 1) {
+      const uint32_t* from = words + (kBegin - kFrom);
+      if constexpr (kNow == 4) {
+        *reinterpret_cast<uint4*>(At<kBegin>()) = make_uint4(from[0], from[1], from[2], from[3]);
+      } else if constexpr (kNow == 2) {
+        *reinterpret_cast<uint2*>(At<kBegin>()) = make_uint2(from[0], from[1]);
+      } else {
+        *At<kBegin>() = from[0];
+      }
     }
   }
 
@@ -106,14 +130,15 @@ class NrMessages {
   // The same as constants, for device code may use a host function's value but not call it.
   template <int kWord>
   static constexpr bool kIsSingle = IsSingle(kWord);
-  template <int kWord, int kTo>
-  static constexpr int kWidthAt = WidthAt(kWord, kTo);
-  template <int kWord, int kFrom>
-  static constexpr bool kIsBehind = IsBehind(kWord, kFrom);
+  template <int kWord>
+  static constexpr int kWidthAt = WidthAt(kWord);
+  template <int kWord>
+  static constexpr int kAccessOf = AccessOf(kWord);
 
-  __device__ __forceinline__ uint32_t* At(int word) const {
-    const int n = word - kRegisters;
-    return shared_ + (n / kWidth * kWidth * kStride + n % kWidth);
+  // Where those begin that are read and written with kWord, the first of them.
+  template <int kWord>
+  __device__ __forceinline__ uint32_t* At() const {
+    return shared_ + ((kWord - kRegisters) * kStride + kWidthAt<kWord> * threadIdx.x);
   }
 
   uint32_t* shared_;

@@ -62,8 +62,14 @@ class NrRows {
     return *reinterpret_cast<Value*>(reinterpret_cast<char*>(app_ + column * kStride) + address);
   }
   // Where the bit of this thread's row in the block of an edge lies in its column, in bytes.
-  __device__ __forceinline__ uint32_t Locate(uint32_t edge) const {
-    return Rotate(row4_, shifts_.shift4[edge], minus_zc4_) + base4_;
+  template <int kEdge>
+  __device__ __forceinline__ uint32_t Locate() const {
+    if constexpr (Graph::kZc != 0) {
+      constexpr uint32_t kShift4 = 4 * Graph::template kShift<kEdge>;
+      return kShift4 == 0 ? row4_ : Rotate(row4_, kShift4, 0u - 4 * Graph::kZc);
+    } else {
+      return Rotate(row4_, shifts_.shift4[kEdge], minus_zc4_) + base4_;
+    }
   }
 
   // The first `rows` rows, or the groups that they begin; and a barrier.

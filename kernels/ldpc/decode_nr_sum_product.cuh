@@ -85,7 +85,6 @@ class NrSumProductDecoder
   using Rows::App;
   using Rows::app_;
   using Rows::kStride;
-  using Rows::Locate;
   static constexpr int kExtensions = Graph::kRows - Graph::kDenseRows;
 
  public:
@@ -187,7 +186,7 @@ class NrSumProductDecoder
     Unroll<G::kEdges>([&](auto e) {
       constexpr int kEdge = G::kBegin + e;
       if constexpr (L::template kIsCore<kEdge>) {
-        g.address[e] = Locate(kEdge);
+        g.address[e] = Rows::template Locate<kEdge>();
         g.value[e] = Message<kEdge>();
       } else {
         const int channel = channel_[(L::template kRowOf<kEdge> - Graph::kDenseRows) * kStride];
@@ -247,8 +246,9 @@ class NrSumProductDecoder
     Unroll<Graph::kRows>([&](auto r) {
       if (p_.shape.rows <= r || failed) return;
       constexpr int kBegin = L::template kEdgeBegin<r>;
-      Unroll<L::template kCoreDegree<r>>(
-          [&](auto e) { failed ^= App(Locate(kBegin + e), L::template kColumn<kBegin + e>) < 0; });
+      Unroll<L::template kCoreDegree<r>>([&](auto e) {
+        failed ^= App(Rows::template Locate<kBegin + e>(), L::template kColumn<kBegin + e>) < 0;
+      });
       if constexpr (r >= Graph::kDenseRows) failed ^= ExtensionApp(r - Graph::kDenseRows) < 0;
     });
     return failed || AnyFillerIsOne(p_.shape, block, row_, [&](uint32_t column) {

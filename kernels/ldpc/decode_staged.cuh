@@ -56,22 +56,22 @@ class StagedLlr {
     __syncthreads();
   }
 
-  // Stores columns 0 .. columns - 1 of both code words as app without messages, at app[column *
-  // stride + row].
-  __device__ __forceinline__ void StoreApps(uint32_t columns, uint32_t* app,
-                                            uint32_t stride) const {
-    const auto to_app = [](uint32_t both) {
-      return Fma2(__vmaxu2(both, Both(1)), kHalfTwoTo10, 0);
+  // Stores columns begin .. end - 1 of both code words as halves, 2^-14 times ch + 128 plus `bias`,
+  // at words[(column - begin) * stride + row]. With a bias of 0 that is an app without messages.
+  __device__ __forceinline__ void StoreWords(uint32_t begin, uint32_t end, uint32_t bias,
+                                             uint32_t* words, uint32_t stride) const {
+    const auto to_word = [bias](uint32_t both) {
+      return Fma2(__vmaxu2(both, Both(1)), kHalfTwoTo10, bias);
     };
     Store(
-        0, columns,
+        begin, end,
         [&](uint32_t column, uint32_t row, uint32_t low, uint32_t high) {
-          *reinterpret_cast<uint4*>(app + column * stride + row) =
-              make_uint4(to_app(UnpackMessage(low, 0)), to_app(UnpackMessage(low, 1)),
-                         to_app(UnpackMessage(high, 0)), to_app(UnpackMessage(high, 1)));
+          *reinterpret_cast<uint4*>(words + (column - begin) * stride + row) =
+              make_uint4(to_word(UnpackMessage(low, 0)), to_word(UnpackMessage(low, 1)),
+                         to_word(UnpackMessage(high, 0)), to_word(UnpackMessage(high, 1)));
         },
         [&](uint32_t column, uint32_t first, uint32_t second) {
-          app[column * stride + row_] = to_app(first | second << 16);
+          words[(column - begin) * stride + row_] = to_word(first | second << 16);
         });
   }
 
