@@ -286,8 +286,8 @@ TEST_F(CarrierGpuTest, WrongKnownSymbolsAreNotLockedAndRightOnesAre) {
         }
       }
       const std::vector<Recovered> gpu = CompareAll(*model, parameters, frames);
+      if (fine == Fine::kPll) continue;  // which judges none
       for (size_t i = 0; i < gpu.size(); ++i) {
-        if (fine == Fine::kPll) continue;  // which judges none
         EXPECT_EQ(gpu[i].result.lock == Lock::kLocked, i % 2 == 0) << "frame " << i;
       }
     }

@@ -105,8 +105,8 @@ TEST_F(TimingGpuTest, ClockErrorsBeyondTheMostEqualTheCpu) {
   }
 }
 
-// Told modulo what the symbols leave open: what the clock leaves unsure
-// of it is the CPU device's, in which such frames' errors are what is predicted of them.
+// Told modulo what the symbols leave open. Deviations equal the CPU device's, which
+// deviations_test.cc holds against errors.
 TEST_F(TimingGpuTest, CarriersBeyondTheReachEqualTheCpu) {
   for (const char* const name : {"QPSK", "16QAM"}) {
     SCOPED_TRACE(name);
@@ -122,6 +122,7 @@ TEST_F(TimingGpuTest, CarriersBeyondTheReachEqualTheCpu) {
     const std::vector<Answer> answers = CompareAll(receiver, frames, frames.size());
     for (size_t i = 0; i < answers.size(); ++i) {
       const Answer cpu = RecoverOne(receiver, frames[i]);
+      EXPECT_EQ(cpu.found.carrier.lock, carrier::Lock::kLocked) << i;
       EXPECT_NEAR(answers[i].found.carrier.frequency_stddev / cpu.found.carrier.frequency_stddev,
                   1.0F, 0.02F);
       EXPECT_NEAR(answers[i].found.carrier.phase_stddev / cpu.found.carrier.phase_stddev, 1.0F,

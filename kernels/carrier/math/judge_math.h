@@ -211,8 +211,9 @@ BASEBAND_HOST_DEVICE inline bool HasTwin(const Findings& found, double ln_half_b
 BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parameters& parameters,
                                             const FramePlan& plan, const Findings& found,
                                             const Expected& expected, bool in_range,
-                                            double frequency_deviation) {
+                                            const Covariance& covariance) {
   const int num_symbols = found.num_symbols;
+  const double frequency_deviation = sqrt(covariance.slope) / (kTurn * num_symbols);
   const bool weak =
       parameters.coarse == Coarse::kPower && found.peak < expected.ln_half_bins + kWeakPeakMargin;
   const bool fits = found.sums.fit > expected.ln_trials + kLockMargin &&
@@ -231,7 +232,7 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
     return Lock::kBadFit;
   }
   const KnownFit known =
-      FitOfKnown(model, found.estimate, found.known, found.stray, found.apart, num_symbols);
+      FitOfKnown(model, found.estimate, found.known, covariance, found.apart, num_symbols);
   if (known.contradicts) return Lock::kBadFit;
   // Where the phase strays, so do the likelihoods, by its excess more than noise makes them; and
   // where known symbols are not quite what was received.
@@ -321,7 +322,7 @@ BASEBAND_HOST_DEVICE inline Judgement JudgeFrame(const ModelView& model,
     result.peak_ratio = static_cast<float>(found.peak / found.second_peak);
   }
   result.fit = static_cast<float>(found.sums.fit);
-  result.lock = DecideLock(model, parameters, plan, found, expected, in_range, deviation);
+  result.lock = DecideLock(model, parameters, plan, found, expected, in_range, covariance);
   result.resolved = found.symbols_known ? Resolved::kKnownSymbols : Resolved::kNot;
   result.ambiguity = static_cast<uint16_t>(ambiguity);
   // By the best branch, though the phase may be sure of less.

@@ -11,7 +11,8 @@
 // m = kKnownShape times their number is told to stay below,
 //   m + sqrt(2 m y) + y,
 // with a chance of exp(-y) at most (Boucheron, Lugosi, Massart 2013, section 2.4: the bound needs
-// no more than that). How large the known symbols are said to be does not matter to theta.
+// no more than that). Known symbols that are said to be c times too large leave c times T; what a
+// phase may leave of them, see FitOfKnown, grows by c^2.
 #ifndef BASEBAND_KERNELS_CARRIER_MATH_KNOWN_MATH_H_
 #define BASEBAND_KERNELS_CARRIER_MATH_KNOWN_MATH_H_
 
@@ -20,7 +21,6 @@
 #include "kernels/base/host_device.h"
 #include "kernels/carrier/math/covariance_math.h"
 #include "kernels/carrier/math/newton_math.h"
-#include "kernels/carrier/math/stray_math.h"
 #include "kernels/carrier/model.h"
 
 namespace baseband::carrier {
@@ -32,8 +32,11 @@ inline constexpr double kKnownDoubt = 2.0;
 // Where the noise is a phase's alone, a symbol of energy e leaves e times the square of a normal
 // variable: of those, no more than one frame in a hundred.
 inline constexpr double kKnownPhaseChance = 5.0;
-// And so many deviations of a phase that strays.
-inline constexpr double kKnownStray = 3.0;
+// And so many deviations of the phase at each symbol, as the method leaves it unsure.
+inline constexpr double kKnownDeviations = 3.0;
+// What cut-off pulses at a frame's ends leave, or a line's own modulation, is no contradiction: no
+// less noise than this is held against them. Wrong ones are a hundred times further off.
+inline constexpr double kLeastKnownNoise = 1e-3;
 
 // |z| |known| - Re(z conj(known)): of small angles without a difference of large numbers.
 BASEBAND_HOST_DEVICE inline float TurnedApart(Iq z, Iq known) {
@@ -50,32 +53,34 @@ BASEBAND_HOST_DEVICE inline double MostTurnedApart(double shape, double variance
 
 struct KnownFit {
   bool contradicts = false;
-  double excess = 0.0;  // of T over what chance and straying leave, as a share
+  double excess = 0.0;  // of T over what chance and the estimate leave, as a share
 };
 
-// `apart`: the sum of TurnedApart at the estimate, whose noise is that of all symbols.
+// `apart`: the sum of TurnedApart at the estimate, whose noise is that of all symbols, and `unsure`
+// its covariance. Of the known symbols' own fourth moment that of the constellation is taken.
 BASEBAND_HOST_DEVICE inline KnownFit FitOfKnown(const ModelView& view, const Estimate& estimate,
-                                                const KnownMoments& known, const Stray& stray,
+                                                const KnownMoments& known, const Covariance& unsure,
                                                 double apart, int num_symbols) {
   KnownFit fit;
   if (known.count == 0) return fit;
   // Of few symbols the residuals say too little of the noise, and of any it is unsure.
-  const double noise = estimate.noise * num_symbols / (num_symbols - kTakenByFit);
+  const double noise =
+      fmax(estimate.noise, kLeastKnownNoise) * num_symbols / (num_symbols - kTakenByFit);
   const double response = static_cast<double>(view.facts[estimate.table].noise_response);
   const double variance = 1.0 / ((num_symbols - kTakenByFit) * response * response);
   const double shape = kKnownShape * known.count;
   const double t = 2.0 * apart / noise;
-  const double deviations = kKnownStray * kKnownStray / noise;
-  const double strays =
-      deviations * (stray.phase * known.energy[0] + stray.slope * known.energy[2]);
+  const double turned = kKnownDeviations * kKnownDeviations / noise *
+                        (unsure.phase * known.energy[0] + 2.0 * unsure.cross * known.energy[1] +
+                         unsure.slope * known.energy[2]);
   // The squares' bound is that of a gamma variable of shape 1/2 and scale 2.
   const double scale =
       2.0 * static_cast<double>(view.fourth_moment) * known.energy[0] / known.count;
   const double by_phase = known.energy[0] +
                           sqrt(2.0 * kKnownPhaseChance * known.energy[0] * scale) +
                           kKnownPhaseChance * scale;
-  fit.contradicts = t > MostTurnedApart(shape, variance, kKnownChance) && t > by_phase + strays;
-  fit.excess = fmax(t / (MostTurnedApart(shape, variance, kKnownDoubt) + strays) - 1.0, 0.0);
+  fit.contradicts = t > MostTurnedApart(shape, variance, kKnownChance) && t > by_phase + turned;
+  fit.excess = fmax(t / (MostTurnedApart(shape, variance, kKnownDoubt) + turned) - 1.0, 0.0);
   return fit;
 }
 
