@@ -370,8 +370,8 @@ BASEBANDD_API int basebandd_size_decode(const basebandd_decode_group* groups, si
 
 typedef struct basebandd_code_block_result {
   uint32_t iterations;
-  uint8_t parity_ok;
-  uint8_t crc_ok; /* of DecodeSharedChannel */
+  uint8_t parity_ok; /* the decided bits, with zeros for fillers, satisfy all parity checks */
+  uint8_t crc_ok;    /* of DecodeSharedChannel */
   uint8_t reserved[2];
 } basebandd_code_block_result;
 

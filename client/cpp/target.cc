@@ -89,6 +89,7 @@ absl::string_view PortOf(absl::string_view address) {
   for (const char* scheme : kSchemes) {
     if (absl::ConsumePrefix(&address, scheme)) break;
   }
+  if (absl::ConsumePrefix(&address, "//")) address.remove_prefix(address.find('/') + 1);  // a DNS's
   const size_t colon = address.rfind(':');
   if (colon == absl::string_view::npos) return "";
   const absl::string_view host = address.substr(0, colon);

@@ -203,6 +203,7 @@ class ArgumentsTest(unittest.TestCase):
             "'grpc://b:1': it takes no grpc://": {"target": "10.0.0.1:1,grpc://b:1"},
             "port 99999 is not in [1, 65535]": {"target": "127.0.0.1:99999"},
             "port 0 is not in [1, 65535]": {"target": "unixhost:0"},
+            "port 70000 is not in [1, 65535]": {"target": "dns://8.8.8.8:53/gpu1:70000"},
             "port 65536 is not in [1, 65535]": {"target": "ipv6:%5Bfd00::1%5D:65536"},
             "connections 65 is not in [1, 64]": {"connections": 65},
             "max_attempts 0 is not in [1, 5]": {"max_attempts": 0},

@@ -40,7 +40,10 @@ def _port(server: str) -> str:
     """What gRPC takes for the port; "": none. Of two colons and more without brackets, all are an IPv6 address's."""
     if server.startswith(("unix:", "unix-abstract:", "vsock:")):
         return ""
-    host, colon, port = _without_scheme(server).rpartition(":")
+    server = _without_scheme(server)
+    if server.startswith("//"):  # a DNS server's own address
+        server = server[2:].partition("/")[2]
+    host, colon, port = server.rpartition(":")
     return port if colon and (host.endswith(("]", "%5D")) or ":" not in host) else ""
 
 

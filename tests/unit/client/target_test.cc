@@ -51,12 +51,12 @@ TEST(TargetTest, UrlsOfTheWebAndPortsThatAreNoneAreRefused) {
   }
   for (const char* target :
        {"127.0.0.1:99999", "gpu1:0", "10.0.0.1:1,10.0.0.2:65536", "dns:///gpu1:0",
-        "[fd00::1]:65536", "ipv6:%5Bfd00::1%5D:0", "unixhost:0"}) {
+        "dns://8.8.8.8:53/gpu1:70000", "[fd00::1]:65536", "ipv6:%5Bfd00::1%5D:0", "unixhost:0"}) {
     EXPECT_THAT(ParseTarget(target), IsInvalid(" is not in [1, 65535]")) << target;
   }
-  for (const char* target :
-       {"dns:///gpu1:50151", "unix:///run/basebandd.sock", "unix:/a:99999", "[fd00::1]:50151",
-        "gpu1", "fd00::0", "fd00::99999", "dns:///fd00::0", "unix-abstract:a:0"}) {
+  for (const char* target : {"dns:///gpu1:50151", "unix:///run/basebandd.sock", "unix:/a:99999",
+                             "[fd00::1]:50151", "gpu1", "fd00::0", "fd00::99999", "dns:///fd00::0",
+                             "dns://8.8.8.8:53/gpu1:50151", "unix-abstract:a:0"}) {
     EXPECT_THAT(ParseTarget(target).status(), IsOk()) << target;
   }
 }

@@ -19,7 +19,7 @@ struct BASEBAND_OFFLOAD_API decode_options {
   // own soft decisions and gr-fec; with a negative scale positive means 0. Finite, not 0.
   double llr_scale = 1;
   int max_iterations = 10;        // 1 .. 100
-  bool fixed_iterations = false;  // else a frame is done when all its parity checks hold
+  bool fixed_iterations = false;  // else a frame is done when all checks hold
   decode_algorithm algorithm = decode_algorithm::normalized_min_sum;
   int n_filler = 0;    // 0 .. k - 1: information bits k - n_filler .. k - 1 are known zeros
   bool packed = true;  // output bytes have 8 bits, the first in the most significant; else one
