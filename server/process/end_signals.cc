@@ -36,6 +36,7 @@ EndSignals::EndSignals() {
 }
 
 bool EndSignals::Send(Cause cause) {
+  if (cause == Cause::kSignal) return false;
   return kill(getpid(), cause == Cause::kAdmin ? kAdminSignal : kNoDeviceSignal) == 0;
 }
 

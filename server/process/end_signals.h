@@ -20,7 +20,7 @@ class EndSignals {
   // then on. Before there are others.
   EndSignals();
 
-  // From inside, on any thread: kAdmin or kNoDevice. False if it could not be sent.
+  // From inside, on any thread: kAdmin or kNoDevice. False if it could not be sent, or comes from outside.
   static bool Send(Cause cause);
 
   // Until the first.
