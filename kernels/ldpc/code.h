@@ -45,7 +45,8 @@ struct BaseMatrix {
   std::vector<int> shifts;  // [rows][columns], row-major; -1 for a zero block, else 0 .. zc - 1
 };
 
-// Families, for messages and metrics.
+// Families, for messages, metrics and kernels: of a code of kNr shape and shifts are the
+// standard's.
 enum class Family { kNr, kWimax, kWifi, kCustom };
 
 // An immutable code. Thread-safe. Make one with the factories below and share it: tables that the

@@ -1,5 +1,6 @@
 // The shape of some base matrices as compile-time constants: which columns each row touches. The
-// shifts come at run time. MatchesGraph (decode_nr_launch.cuh) holds a code against such a list.
+// shifts come at run time, but those of the largest lifting size. MatchesGraph
+// (decode_nr_launch.cuh) holds a code against such a list.
 //
 // The two base graphs of NR: 3GPP TS 38.212, tables 5.3.2-2 and 5.3.2-3.
 //               core columns        extension columns, one a row from row 4 on
@@ -133,6 +134,15 @@ struct BaseGraph2 {
 // The same at their largest lifting size, of set 1: with shifts that are constants, and so
 // instructions' own operands, where others have to be read.
 inline constexpr int kLargestZc = 384;
+template <class Graph, size_t kCount>
+constexpr bool HasTheColumnsOf(const NrEntry (&table)[kCount]) {
+  for (size_t e = 0; e < kCount; ++e) {
+    if (table[e].column != Graph::kColumn[e]) return false;
+  }
+  return kCount == Graph::kEdges;
+}
+static_assert(HasTheColumnsOf<BaseGraph1>(kNrBaseGraph1));
+static_assert(HasTheColumnsOf<BaseGraph2>(kNrBaseGraph2));
 struct LargestGraph1 : BaseGraph1 {
   static constexpr int kZc = kLargestZc;
   template <int kEdge>

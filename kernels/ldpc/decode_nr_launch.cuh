@@ -46,7 +46,7 @@ device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& en
 
 // One instantiation for codes of up to kMaxRows rows and lifting sizes from kLeastZc on, of which
 // kBlocks thread blocks share a multiprocessor; kRegisterWords of the messages stay in registers,
-// the others lie kWidth next to each other; kChannelWords: of device::ExtensionColumns.
+// of the others up to kWidth are read at an access; kChannelWords: of device::ExtensionColumns.
 template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, int kWidth = 2,
           int kChannelWords = 0, int kLeastZc = 2>
 struct NrVariant {
@@ -63,6 +63,7 @@ struct NrVariant {
   // Of graphs with a lifting size, code words fill a thread block as they are.
   static constexpr bool kAnyZc = Graph::kZc == 0;
   static constexpr int kMostPairs = Graph::kMaxZc / (kAnyZc ? kLeastZc : Graph::kZc);
+  static_assert(kAnyZc || kMostPairs == 1);  // Kernel<false> has one in a thread block
 
   static bool Takes(const Code& code) {
     return code.rows() <= kMaxRows && (kAnyZc ? code.zc() >= kLeastZc : code.zc() == Graph::kZc);
@@ -103,9 +104,7 @@ struct NrVariant {
 // Of the base graphs: codes of few rows, of which more thread blocks share a multiprocessor, and
 // those of any.
 using Nr1DenseRows = NrVariant<device::BaseGraph1, 4, 12, 2>;
-// kLeastZc 4: with 2 its most pairs side by side, with a CRC, would be 512 bytes more than there
-// are.
-using Nr1EightRows = NrVariant<device::BaseGraph1, 8, 13, 2, 2, 0, 4>;
+using Nr1EightRows = NrVariant<device::BaseGraph1, 8, 13, 2>;
 using Nr1TwelveRows = NrVariant<device::BaseGraph1, 12, 31, 2, 1, 0, 32>;
 using Nr1AllRows = NrVariant<device::BaseGraph1, 46, 104, 1>;
 using Nr2DenseRows = NrVariant<device::BaseGraph2, 4, 0, 2>;

@@ -146,11 +146,14 @@ TEST_F(LdpcDecodeGpuTest, EqualsTheReferenceForTheLargestCode) {
     const Job job = RandomJob(*code, random, false);
     const reference::Decoded expected =
         reference::Decode(*code, Iterations(3, true), job.num_filler, job.llr);
-    Decoded decoded = DecodeOnGpu(*code, Iterations(3, true), {job})[0];
-    decoded.bits.resize(expected.bits.size());
-    EXPECT_EQ(decoded.bits, expected.bits);
-    EXPECT_EQ(decoded.iterations, expected.result.iterations);
-    EXPECT_EQ(decoded.parity_ok, expected.result.parity_ok);
+    for (const int sharers : {1, 1000}) {  // few blocks' kernels, and those of many
+      Decoded decoded =
+          DecodeOnGpu(*code, Iterations(3, true), {job}, /*first_byte=*/1, sharers)[0];
+      decoded.bits.resize(expected.bits.size());
+      EXPECT_EQ(decoded.bits, expected.bits);
+      EXPECT_EQ(decoded.iterations, expected.result.iterations);
+      EXPECT_EQ(decoded.parity_ok, expected.result.parity_ok);
+    }
   }
 }
 

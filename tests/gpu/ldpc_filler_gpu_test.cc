@@ -28,7 +28,7 @@ DecodeParameters By(Algorithm algorithm, Schedule schedule, bool early_terminati
 }
 
 // Words with ones in the place of fillers, of as many sorts as there are of these and of LLRs;
-// among them, so that they share thread blocks, words through noise with fillers or without.
+// among them, so that they share pairs, words through noise with fillers or without.
 std::vector<Job> FillerJobs(const Code& code, Random& random, bool wants_soft) {
   std::vector<Job> jobs;
   for (const int num_filler : {1, 2, 8, 40, code.zc(), code.zc() + 1, code.k() / 2, code.k() - 1}) {
@@ -64,8 +64,24 @@ void ExpectWordsOfZeros(const Code& code, const DecodeParameters& parameters,
   }
 }
 
+// As few are decoded, so are many, of which several pairs share a thread block, and one is alone.
+void ExpectManyEqualFew(const Code& code, const DecodeParameters& parameters,
+                        const std::vector<Job>& jobs) {
+  constexpr int kMany = 3001;
+  constexpr int kMostZc = 64;  // a thread block of 384 threads has no room for more than six pairs
+  if (code.zc() > kMostZc) return;
+  SCOPED_TRACE(Describe(code, parameters));
+  const std::vector<Decoded> few = DecodeOnGpu(code, parameters, jobs);
+  std::vector<Job> many;
+  while (many.size() < kMany) many.push_back(jobs[many.size() % jobs.size()]);
+  const std::vector<Decoded> decoded = DecodeOnGpu(code, parameters, many);
+  for (size_t i = 0; i < many.size(); ++i) {
+    ASSERT_TRUE(decoded[i] == few[i % jobs.size()]) << "block " << i;
+  }
+}
+
 // Integers: with soft values, and without them by few blocks' own kernels too.
-void ExpectNoFillerIsOverruled(const Code& code, Random& random, int* overruled) {
+void ExpectNoOverruledFillerHolds(const Code& code, Random& random, int* overruled) {
   const std::vector<Job> soft = FillerJobs(code, random, /*wants_soft=*/true);
   const std::vector<Job> hard = FillerJobs(code, random, /*wants_soft=*/false);
   for (const Schedule schedule : {Schedule::kLayered, Schedule::kFlooding}) {
@@ -75,6 +91,7 @@ void ExpectNoFillerIsOverruled(const Code& code, Random& random, int* overruled)
       ExpectEqualToCpu(code, parameters, soft);
       ExpectEqualToCpu(code, parameters, hard);
       ExpectWordsOfZeros(code, parameters, soft, DecodeOnGpu(code, parameters, soft), overruled);
+      if (early_termination) ExpectManyEqualFew(code, parameters, soft);
     }
   }
   ExpectEqualToCpu(code, By(Algorithm::kBitFlipping, Schedule::kLayered, true), hard);
@@ -86,7 +103,7 @@ TEST_F(LdpcFillerGpuTest, ParityOkOfNrCodesSaysThatTheBitsAndZerosAreACodeWord) 
   for (const int base_graph : {1, 2}) {
     for (const int zc : {2, 7, 16, 20, 36, 64, 104, 208, 384}) {
       for (const int rows : {4, 7, 12, 20, 0}) {
-        ExpectNoFillerIsOverruled(**NrCode(base_graph, zc, rows), random, &overruled);
+        ExpectNoOverruledFillerHolds(**NrCode(base_graph, zc, rows), random, &overruled);
       }
     }
   }
@@ -107,7 +124,7 @@ TEST_F(LdpcFillerGpuTest, ParityOkOfOtherCodesSaysThatTheBitsAndZerosAreACodeWor
   for (const CodePtr& code :
        {*WimaxCode("1/2", 576), *WimaxCode("1/2", 2304), *WimaxCode("5/6", 2304),
         *WifiCode("1/2", 648), *WifiCode("5/6", 1944), small, large}) {
-    ExpectNoFillerIsOverruled(*code, random, &overruled);
+    ExpectNoOverruledFillerHolds(*code, random, &overruled);
   }
   EXPECT_GT(overruled, 50);
 }
@@ -124,6 +141,7 @@ TEST_F(LdpcFillerGpuTest, ParityOkOfSumProductSaysThatTheBitsAndZerosAreACodeWor
         const DecodeParameters parameters = By(Algorithm::kSumProduct, schedule, early_termination);
         ExpectWordsOfZeros(*code, parameters, jobs, DecodeOnGpu(*code, parameters, jobs),
                            &overruled);
+        if (early_termination) ExpectManyEqualFew(*code, parameters, jobs);
       }
     }
   }
@@ -155,6 +173,7 @@ TEST_F(LdpcFillerGpuTest, WordsThatACrcMayStopEqualTheCpu) {
         DecodeParameters parameters = Iterations(6, true);
         parameters.stop_crc = Crc::kCrc24A;
         ExpectEqualToCpu(*code, parameters, jobs);
+        ExpectManyEqualFew(*code, parameters, jobs);
       }
     }
   }

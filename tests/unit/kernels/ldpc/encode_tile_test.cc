@@ -113,10 +113,8 @@ void ExpectTileEqualsCpu(const Code& code, std::mt19937* random) {
   EXPECT_LE(i, program[0]);
   EXPECT_EQ((num_chunks - i) % of_octet, 0u);
   // Octets that all warps make together leave the others no rest, and take less time so.
-  if (num_shared > 0) {
-    EXPECT_EQ((program[0] - i) % (kTileWarps * of_octet), 0u);
-    EXPECT_LT((num_shared + kTileWarps - 1) / kTileWarps, of_octet);
-  }
+  const uint32_t rest = (num_chunks - i) % (kTileWarps * of_octet);
+  EXPECT_EQ(num_shared, (rest + kTileWarps - 1) / kTileWarps < of_octet ? rest : 0);
   for (; i < num_chunks; i += of_octet) {
     for (uint32_t w = 0; w < kTileOctet; ++w) {
       const uint32_t to = chunks[i].to + w;
