@@ -13,7 +13,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 ANSWERS = HERE.parent / "ldpc"
-TABLES = HERE.parents[2] / "kernels/ldpc/tables_nr.cc"  # the numbers alone; check() proves them
+LDPC = HERE.parents[2] / "kernels/ldpc"  # the numbers of its tables alone; check() proves them
 
 CRC = {"24A": (24, 0x864CFB), "24B": (24, 0x800063), "16": (16, 0x1021)}
 COLUMNS = {1: (22, 68), 2: (10, 52)}  # systematic, all
@@ -48,10 +48,12 @@ def crc(bits, name):
 @functools.lru_cache
 def lifted(bg, zc):
     """Rows of the base graph: [(column, shift)], shift in [0, zc)."""
-    text = TABLES.read_text()
+    text = (LDPC / "tables_nr.cc").read_text()
+    begin = text.index("kLiftingSizes[]")
     sizes = dict(map(int, pair) for pair in re.findall(
-        r"\{(\d+), (\d+)\}", text[text.index("kLiftingSizes[]"):text.index("kBaseGraph1[]")]))
-    begin = text.index(f"kBaseGraph{bg}[]")
+        r"\{(\d+), (\d+)\}", text[begin:text.index("};", begin)]))
+    text = (LDPC / "tables_nr_graphs.h").read_text()
+    begin = text.index(f"kNrBaseGraph{bg}[]")
     rows = {}
     for row, column, shifts in re.findall(r"\{(\d+), (\d+), \{([\d,]+)\}\}",
                                           text[begin:text.index("};", begin)]):
