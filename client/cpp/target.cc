@@ -17,8 +17,12 @@
 namespace baseband::client {
 namespace {
 
-// Before a host and its port.
-constexpr const char* kSchemes[] = {"ipv4:", "ipv6:", "dns:///", "dns:"};
+absl::string_view WithoutScheme(absl::string_view address) {
+  for (const char* scheme : {"ipv4:", "ipv6:", "dns:///", "dns:"}) {
+    if (absl::ConsumePrefix(&address, scheme)) break;
+  }
+  return address;
+}
 
 struct Address {
   int family = AF_UNSPEC;  // this: none
@@ -58,12 +62,9 @@ bool IsLoopback(const Address& address) {
 // Whether one server is certainly on this host, whoever resolves names.
 bool IsPrivate(const std::string& target) {
   if (absl::StartsWith(target, "unix:") || absl::StartsWith(target, "unix-abstract:")) return true;
-  absl::string_view address = target;
-  for (const char* scheme : kSchemes) {
-    if (absl::ConsumePrefix(&address, scheme)) break;
-  }
-  return IsLoopback(ParseAddress(absl::StrReplaceAll(address, {{"%5B", "["}, {"%5D", "]"}}),
-                                 /*needs_port=*/false));
+  return IsLoopback(
+      ParseAddress(absl::StrReplaceAll(WithoutScheme(target), {{"%5B", "["}, {"%5D", "]"}}),
+                   /*needs_port=*/false));
 }
 
 bool IsSameHost(const std::string& target) {
@@ -86,9 +87,7 @@ absl::string_view PortOf(absl::string_view address) {
   for (const char* scheme : {"unix:", "unix-abstract:", "vsock:"}) {
     if (absl::StartsWith(address, scheme)) return "";
   }
-  for (const char* scheme : kSchemes) {
-    if (absl::ConsumePrefix(&address, scheme)) break;
-  }
+  address = WithoutScheme(address);
   if (absl::ConsumePrefix(&address, "//")) address.remove_prefix(address.find('/') + 1);  // a DNS's
   const size_t colon = address.rfind(':');
   if (colon == absl::string_view::npos) return "";

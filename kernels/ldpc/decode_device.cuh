@@ -40,20 +40,6 @@ struct DecodeShape {
   bool hard_input;
 };
 
-// A launch's shape, with what the graph says of it as constants.
-template <class Graph>
-__device__ __forceinline__ decltype(auto) ShapeOf(const DecodeShape& launched) {
-  if constexpr (Graph::kZc == 0) {
-    return (launched);
-  } else {
-    DecodeShape shape = launched;
-    shape.zc = Graph::kZc;
-    shape.zc_magic = static_cast<uint32_t>((uint64_t{1} << 32) / Graph::kZc) + 1;
-    shape.pairs = Graph::kMaxZc / Graph::kZc;
-    return shape;
-  }
-}
-
 // The channel value of one code bit, 0 where nothing was received. `llr` is the block's first LLR.
 __device__ __forceinline__ int LoadChannel(const DecodeShape& shape, const DecodeBlock& block,
                                            const int8_t* llr, uint32_t bit) {
@@ -70,25 +56,6 @@ __device__ __forceinline__ void LoadBlocks(const DecodeIo& io, uint32_t pair,
   for (int i = 0; i < 2; ++i) {
     block[i] = io.blocks[min(2 * pair + i, static_cast<uint32_t>(io.num_blocks - 1))];
   }
-}
-
-// In the signs, the fillers of both code words of `pair` in this thread's row: whether one was
-// decided 1. app: of column 0, the columns `stride` words apart.
-__device__ __forceinline__ uint32_t FillersThatAreOne(const DecodeIo& io, const DecodeShape& shape,
-                                                      uint32_t pair, uint32_t row,
-                                                      const uint32_t* app, uint32_t stride) {
-  DecodeBlock block[2];
-  LoadBlocks(io, blockIdx.x * shape.pairs + pair, block);
-  const uint32_t begin[2] = {shape.k - block[0].num_filler, shape.k - block[1].num_filler};
-  uint32_t ones = 0;
-#pragma unroll 1
-  for (uint32_t column = Divide(min(begin[0], begin[1]), shape.zc_magic);
-       column * shape.zc < shape.k; ++column) {
-    const uint32_t bit = column * shape.zc + row;
-    const uint32_t wanted = (bit >= begin[0] ? 0x8000 : 0) | (bit >= begin[1] ? 0x80000000 : 0);
-    ones |= Add2(app[column * stride], kHalfMinus128) & wanted;
-  }
-  return ones;
 }
 
 // All threads of a warp. Those that the last warp of a thread block lacks count as exited, which

@@ -11,6 +11,7 @@
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_GENERAL_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_GENERAL_CUH_
 
+#include "kernels/ldpc/decode_filler.cuh"
 #include "kernels/ldpc/decode_odds.cuh"
 #include "kernels/ldpc/decode_word.cuh"
 

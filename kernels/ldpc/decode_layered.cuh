@@ -12,6 +12,7 @@
 #define BASEBAND_KERNELS_LDPC_DECODE_LAYERED_CUH_
 
 #include "kernels/ldpc/decode_device.cuh"
+#include "kernels/ldpc/decode_filler.cuh"
 #include "kernels/ldpc/decode_staged.cuh"
 
 namespace baseband::ldpc::device {

@@ -26,6 +26,7 @@
 
 #include "kernels/ldpc/decode_crc.cuh"
 #include "kernels/ldpc/decode_device.cuh"
+#include "kernels/ldpc/decode_filler.cuh"
 #include "kernels/ldpc/decode_nr_extension.cuh"
 #include "kernels/ldpc/decode_nr_messages.cuh"
 #include "kernels/ldpc/decode_nr_rows.cuh"
@@ -47,6 +48,20 @@ enum class NrKind {
   kLayeredCrc,  // a CRC may stop code words, and none has soft output
   kFlooding,
 };
+
+// A launch's shape, with what the graph says of it as constants.
+template <class Graph>
+__device__ __forceinline__ decltype(auto) ShapeOf(const DecodeShape& launched) {
+  if constexpr (Graph::kZc == 0) {
+    return (launched);
+  } else {
+    DecodeShape shape = launched;
+    shape.zc = Graph::kZc;
+    shape.zc_magic = static_cast<uint32_t>((uint64_t{1} << 32) / Graph::kZc) + 1;
+    shape.pairs = Graph::kMaxZc / Graph::kZc;
+    return shape;
+  }
+}
 
 // kMessageWidth: kWidth of the messages. kChannelWords: of the extension columns. kAhead: the LLRs
 // of a later thread block are brought to the L2 cache, which pays where a multiprocessor has
@@ -76,7 +91,7 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidt
   static constexpr int kNextBegin = kExtensionBegin + Extension::kSharedWords;
   static constexpr int kMessagesBegin =
       kNextBegin + (kFlooding ? Graph::kCoreColumns * kStride : 0);
-  // Enough for the most code words that there are threads for: kStride of zc = 2, if that may be.
+  // Enough for the most code words that there are threads for, those of the least lifting size.
   static constexpr int kLeastZc = Graph::kZc == 0 ? 2 : Graph::kZc;
   static constexpr int kStaged =
       kStride / kLeastZc * 2 *

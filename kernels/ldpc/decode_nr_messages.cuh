@@ -32,26 +32,23 @@ class NrMessages {
     while (L::WordBegin(row + 1) <= word) ++row;
     return L::IsAlone(row, 2 * (word - L::WordBegin(row)));
   }
-  static constexpr int GroupBegin(int word) {
+  // The first row of the group that `word` is of.
+  static constexpr int GroupOf(int word) {
     int row = 0;
     while (L::WordBegin(L::GroupEnd(row)) <= word) row = L::GroupEnd(row);
-    return L::WordBegin(row);
-  }
-  static constexpr int GroupEnd(int word) {
-    int row = 0;
-    while (L::WordBegin(L::GroupEnd(row)) <= word) row = L::GroupEnd(row);
-    return L::WordBegin(std::min(L::GroupEnd(row), kMaxRows));
+    return row;
   }
   // How many words are read and written with `word`, itself and some behind it, if it is the first
   // of them; and which is the first, of any.
   static constexpr int WidthAt(int word) {
     if (word < kRegisters) return 1;
+    const int end = L::WordBegin(std::min(L::GroupEnd(GroupOf(word)), kMaxRows));
     int width = kWidth;
-    while (word + width > GroupEnd(word)) width /= 2;
+    while (word + width > end) width /= 2;
     return width;
   }
   static constexpr int AccessOf(int word) {
-    int begin = GroupBegin(word);
+    int begin = L::WordBegin(GroupOf(word));
     while (begin + WidthAt(begin) <= word) begin += WidthAt(begin);
     return begin;
   }

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "kernels/ldpc/decode_filler.cuh"
 #include "kernels/ldpc/decode_nr_graph.cuh"
 #include "kernels/ldpc/decode_nr_rows.cuh"
 #include "kernels/ldpc/decode_odds.cuh"

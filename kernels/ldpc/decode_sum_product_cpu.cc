@@ -214,16 +214,21 @@ void LoadChannel(const DecodeTask& task, Frame& frame) {
   }
 }
 
+// The app of column `c`, turned by its rotation.
+const float* AppOf(const DecodeTask& task, const Frame& frame, int c) {
+  const PlanColumn& column = task.plan->columns()[static_cast<size_t>(c)];
+  const size_t at = column.index * frame.groups * hn::Lanes(df);
+  return column.is_private ? frame.private_app + at : frame.columns[column.index];
+}
+
 // Whether a filler was decided 1.
 bool AnyFillerIsOne(const DecodeTask& task, const Frame& frame) {
   const int zc = task.plan->zc();
   for (int c = task.first_filler / zc; c * zc < task.end_filler; ++c) {
-    const PlanColumn& column = task.plan->columns()[static_cast<size_t>(c)];
-    const size_t at = column.index * frame.groups * hn::Lanes(df);
-    const float* const app =
-        column.is_private ? frame.private_app + at : frame.columns[column.index];
+    const float* const app = AppOf(task, frame, c);
+    const int rotation = task.plan->columns()[static_cast<size_t>(c)].rotation;
     for (int bit = std::max(task.first_filler, c * zc); bit < (c + 1) * zc; ++bit) {
-      const int i = bit - c * zc - column.rotation;
+      const int i = bit - c * zc - rotation;
       if (app[i < 0 ? i + zc : i] < 0.0f) return true;
     }
   }
@@ -234,12 +239,10 @@ void StoreResult(const DecodeTask& task, const Frame& frame) {
   const int zc = task.plan->zc();
   std::fill(task.bits.begin(), task.bits.end(), uint8_t{0});
   for (size_t c = 0; c < task.plan->columns().size(); ++c) {
-    const PlanColumn& column = task.plan->columns()[c];
-    const size_t at = column.index * frame.groups * hn::Lanes(df);
-    const float* const app =
-        column.is_private ? frame.private_app + at : frame.columns[column.index];
+    const float* const app = AppOf(task, frame, static_cast<int>(c));
+    const int rotation = task.plan->columns()[c].rotation;
     for (int i = 0; i < zc; ++i) {
-      const int offset = i + column.rotation;
+      const int offset = i + rotation;
       const int bit = static_cast<int>(c) * zc + (offset >= zc ? offset - zc : offset);
       if (bit < task.num_bits && app[i] < 0.0f) {
         task.bits[bit / 8] = static_cast<uint8_t>(task.bits[bit / 8] | 0x80 >> bit % 8);

@@ -60,19 +60,6 @@ class WordProgress {
   uint32_t row_;
 };
 
-// Whether a filler of this thread's row was decided 1. is_one(column): what was decided.
-template <class IsOne>
-__device__ __forceinline__ bool AnyFillerIsOne(const DecodeShape& shape, const DecodeBlock& block,
-                                               uint32_t row, const IsOne& is_one) {
-  const uint32_t begin = shape.k - block.num_filler;
-  bool any = false;
-#pragma unroll 1
-  for (uint32_t column = Divide(begin, shape.zc_magic); column * shape.zc < shape.k; ++column) {
-    any |= column * shape.zc + row >= begin && is_one(column);
-  }
-  return any;
-}
-
 // Writes this thread's words of the information bits. is_one(bit): what was decided.
 template <class IsOne>
 __device__ __forceinline__ void WriteWordBits(const DecodeIo& io, const DecodeShape& shape,

@@ -19,6 +19,12 @@ struct Covariance {
   double slope = 0.0;
 };
 
+// Of the frequency, cycles per symbol.
+BASEBAND_HOST_DEVICE inline double FrequencyDeviation(const Covariance& covariance,
+                                                      int num_symbols) {
+  return sqrt(covariance.slope) / (kTurn * num_symbols);
+}
+
 // Of the root of a score with these `information` (its slope) and `square` (its own covariance), as
 // that of a maximum-likelihood estimate whose model is not quite right.
 BASEBAND_HOST_DEVICE inline Covariance Sandwich(const Information& information,

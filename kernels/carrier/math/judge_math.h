@@ -213,7 +213,6 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
                                             const Expected& expected, bool in_range,
                                             const Covariance& covariance) {
   const int num_symbols = found.num_symbols;
-  const double frequency_deviation = sqrt(covariance.slope) / (kTurn * num_symbols);
   const bool weak =
       parameters.coarse == Coarse::kPower && found.peak < expected.ln_half_bins + kWeakPeakMargin;
   const bool fits = found.sums.fit > expected.ln_trials + kLockMargin &&
@@ -225,7 +224,8 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
   const bool slips = parameters.fine == Fine::kPll &&
                      PllSlips(static_cast<double>(parameters.pll_bandwidth),
                               LoopInformation(found.sums, num_symbols), model.symmetry);
-  const bool vague = !(frequency_deviation * num_symbols < kMaxFrequencyDeviation);
+  const bool vague =
+      !(FrequencyDeviation(covariance, num_symbols) * num_symbols < kMaxFrequencyDeviation);
   const double edge = kTurn / 2 / (found.known.count == num_symbols ? 1 : model.symmetry);
   const bool strays = found.stray.lost || found.stray.slope > kMaxStray * edge * kMaxStray * edge;
   if (found.misfit > kMaxMisfit || found.too_even || found.unbalanced || slips || vague || strays) {
@@ -293,7 +293,7 @@ BASEBAND_HOST_DEVICE inline Judgement JudgeFrame(const ModelView& model,
                                 transient, num_symbols);
   }
   const Covariance covariance = MethodCovariance(parameters, spread, line_bin, num_symbols);
-  const double deviation = sqrt(covariance.slope) / (kTurn * num_symbols);
+  const double deviation = FrequencyDeviation(covariance, num_symbols);
 
   Estimate held = found.estimate;
   if (loops) {
