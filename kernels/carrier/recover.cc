@@ -96,10 +96,8 @@ float FromFloat16(int16_t bits) {
   return bits < 0 ? -magnitude : magnitude;
 }
 
-}  // namespace
-
-FrequencyRange RangeOfFrequency(const Constellation& constellation, const Parameters& parameters,
-                                absl::Span<const Iq> known) {
+// The greatest common divisor of the known symbols' distances; 0: there are none.
+int DivisorOfKnown(absl::Span<const Iq> known) {
   int64_t first = -1;
   int divisor = 0;
   for (size_t n = 0; n < known.size() && divisor != 1; ++n) {
@@ -107,6 +105,14 @@ FrequencyRange RangeOfFrequency(const Constellation& constellation, const Parame
     if (first < 0) first = static_cast<int64_t>(n);
     divisor = GreatestCommonDivisor(static_cast<int>(static_cast<int64_t>(n) - first), divisor);
   }
+  return divisor;
+}
+
+}  // namespace
+
+FrequencyRange RangeOfFrequency(const Constellation& constellation, const Parameters& parameters,
+                                absl::Span<const Iq> known) {
+  const int divisor = DivisorOfKnown(known);
   FrequencyRange range;
   range.limit = LimitOfFrequency(parameters.coarse, constellation.symmetry(), divisor);
   range.known_limit = LimitOfKnown(divisor);
@@ -178,19 +184,7 @@ RecoverPlan PlanRecovery(const Model& model, const Parameters& parameters,
 }
 
 Reach ReachOf(const Model& model, const Parameters& parameters, absl::Span<const Iq> known) {
-  Reach reach;
-  if (parameters.coarse != Coarse::kNone) {
-    const FrequencyRange range = RangeOfFrequency(model.constellation(), parameters, known);
-    reach.frequency = range.most;
-    reach.modulo = 2.0 * range.limit;
-    return reach;
-  }
-  // The symbols, known or not, are the same to every method.
-  Parameters blind = parameters;
-  blind.coarse = Coarse::kPower;
-  reach.modulo = 2.0 * RangeOfFrequency(model.constellation(), blind, known).limit;
-  if (parameters.fine == Fine::kSweep) reach.frequency = parameters.sweep_range;
-  return reach;
+  return ReachOfDivisor(parameters, model.constellation().symmetry(), DivisorOfKnown(known));
 }
 
 Curve CurveOf(const Model& model, const Parameters& parameters, int num_symbols) {

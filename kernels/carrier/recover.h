@@ -195,7 +195,9 @@ absl::Status CheckMaxFrequency(const Constellation& constellation, const Paramet
 // What a frame can tell of its frequency, cycles per symbol.
 struct Reach {
   double frequency = 0.0;  // |f| up to this is looked for; 0: only what is near zero
-  double modulo = 1.0;     // f and f + modulo cannot be told from each other
+  // f and f + modulo are the same frame: known symbols are as far apart and other symbols look as
+  // they do. Nothing less is, though a method may look at known symbols alone.
+  double modulo = 1.0;
 };
 // The parameters have passed CheckParameters. `known` as in RecoverOnCpu.
 Reach ReachOf(const Model& model, const Parameters& parameters, absl::Span<const Iq> known);

@@ -246,6 +246,26 @@ TEST_F(TimingGpuTest, KnownSymbolsEqualTheCpuAndLeaveNoAmbiguity) {
   }
 }
 
+// As far apart as they tell no carrier beyond a small one, and none that lies around its alias.
+TEST_F(TimingGpuTest, KnownSymbolsFarApartEqualTheCpu) {
+  Receiver receiver = MakeReceiver("QPSK", kTwoSamples);
+  receiver.carrier.coarse = carrier::Coarse::kKnown;
+  for (const size_t apart : {size_t{4}, size_t{33}}) {
+    std::vector<SampleFrame> frames;
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+      TimingSpec spec = SpecOf(receiver, 1200, seed);
+      spec.offset = 0.5;
+      spec.frequency = (seed % 2 == 0 ? 0.4 : -0.4) / static_cast<double>(apart);
+      SampleFrame frame = ToFrame(receiver, spec);
+      const std::vector<Iq> sent = testing::MakeSamples(spec).sent;
+      frame.known.resize(1200);
+      for (size_t k = 0; k < frame.known.size(); k += apart) frame.known[k] = sent[k];
+      frames.push_back(frame);
+    }
+    CompareAll(receiver, frames, frames.size());
+  }
+}
+
 TEST_F(TimingGpuTest, EveryMethodOfTheCarrierEqualsTheCpu) {
   for (const carrier::Fine fine : {carrier::Fine::kNone, carrier::Fine::kInterpolate,
                                    carrier::Fine::kSweep, carrier::Fine::kPll}) {

@@ -51,6 +51,22 @@ BASEBAND_HOST_DEVICE inline double LimitOfFrequency(Coarse coarse, int symmetry,
   return 0.5;
 }
 
+// carrier::ReachOf, see recover.h; `divisor` as above. What tells aliases apart are the symbols,
+// known or not: those are the same to every method, whatever it looks for.
+BASEBAND_HOST_DEVICE inline Reach ReachOfDivisor(const Parameters& parameters, int symmetry,
+                                                 int divisor) {
+  Reach reach;
+  reach.modulo = 2.0 * LimitOfFrequency(Coarse::kPower, symmetry, divisor);
+  if (parameters.coarse != Coarse::kNone) {
+    reach.frequency = parameters.max_frequency > 0.0
+                          ? parameters.max_frequency
+                          : LimitOfFrequency(parameters.coarse, symmetry, divisor);
+  } else if (parameters.fine == Fine::kSweep) {
+    reach.frequency = parameters.sweep_range;
+  }
+  return reach;
+}
+
 // Up to which |f| is searched, and what can be told apart there.
 struct FrequencyRange {
   double most = 0.5;         // Parameters::max_frequency, or the limit that 0 stands for

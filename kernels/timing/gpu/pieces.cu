@@ -34,26 +34,6 @@ __device__ int DivisorOfKnown(const Iq* known, uint32_t num_symbols) {
   return divisor;
 }
 
-// carrier::ReachOf.
-__device__ carrier::Reach ReachOfFrame(const TimingTask& task, const Iq* known,
-                                       uint32_t num_symbols) {
-  const carrier::Parameters& parameters = task.carrier;
-  const int divisor = known == nullptr ? 0 : DivisorOfKnown(known, num_symbols);
-  const auto limit = [&](carrier::Coarse coarse) {
-    return carrier::LimitOfFrequency(coarse, task.model.symmetry, divisor);
-  };
-  carrier::Reach reach;
-  if (parameters.coarse == carrier::Coarse::kNone) {
-    reach.modulo = 2.0 * limit(carrier::Coarse::kPower);
-    if (parameters.fine == carrier::Fine::kSweep) reach.frequency = parameters.sweep_range;
-    return reach;
-  }
-  const double most = limit(parameters.coarse);
-  reach.modulo = 2.0 * most;
-  reach.frequency = parameters.max_frequency > 0.0 ? parameters.max_frequency : most;
-  return reach;
-}
-
 // A thread block a frame.
 __global__ void __launch_bounds__(kPlanThreads)
     PlanFramesKernel(const __grid_constant__ TimingTask task) {
@@ -65,8 +45,9 @@ __global__ void __launch_bounds__(kPlanThreads)
   const Iq* const known = frame.known_offset == carrier::kNoKnown
                               ? nullptr
                               : reinterpret_cast<const Iq*>(task.known + frame.known_offset);
-  const carrier::Reach reach = ReachOfFrame(task, known, num_symbols);
+  const int divisor = known == nullptr ? 0 : DivisorOfKnown(known, num_symbols);
   if (threadIdx.x != 0) return;
+  const carrier::Reach reach = carrier::ReachOfDivisor(task.carrier, task.model.symmetry, divisor);
   TimingState state;
   state.plan =
       PlanLine(pulse.facts.rolloff, pulse.samples, pulse.symbols, task.parameters.max_clock_error,

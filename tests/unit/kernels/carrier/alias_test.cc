@@ -174,7 +174,7 @@ TEST(CarrierAliasTest, TheReachIsWhatSymmetryKnownSymbolsAndTheClientLeave) {
   expect({}, 0.03, 0.25);
   parameters.max_frequency = 0.0;
   parameters.coarse = Coarse::kKnown;
-  expect(known, 1.0 / 6.0, 1.0 / 3.0);
+  expect(known, 1.0 / 6.0, 1.0);  // a third turns every other symbol into none that there is
   parameters.coarse = Coarse::kNone;
   expect({}, 0.0, 0.25);
   expect(known, 0.0, 1.0);
