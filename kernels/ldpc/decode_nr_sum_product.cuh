@@ -224,7 +224,7 @@ class NrSumProductDecoder
       ForEachLeftOut(x, [&](auto e, const Odds& others) {
         if constexpr (e < kDegree) {
           const float limit = WithSign(kOddsLimit, signs ^ __float_as_uint(q[e]));
-          const float r = others.Fraction() * limit;
+          const float r = __fmul_rn(others.Fraction(), limit);
           Message<kBegin + e>() = r;
           App(g.address[kEdge + e], L::template kColumn<kBegin + e>) = q[e] + r;
         } else {

@@ -57,9 +57,10 @@ __device__ __forceinline__ float ToOdds(float q) {
   return x;
 }
 
-// LLRs as they are received, and as they are asked for.
+// LLRs as they are received, and as they are asked for. Of a product that is added to, no compiler
+// chooses whether it is rounded: kernels for one code word and for several give the same results.
 __device__ __forceinline__ float ToUnits(float llr, float llr_scale) {
-  return __fdiv_rn(llr, llr_scale) * (1.0f / kLn2);
+  return __fmul_rn(__fdiv_rn(llr, llr_scale), 1.0f / kLn2);
 }
 __device__ __forceinline__ float OddsChannel(const DecodeShape& shape, const DecodeBlock& block,
                                              float llr_scale, uint32_t bit) {
