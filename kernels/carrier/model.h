@@ -97,6 +97,7 @@ struct ModelView {
   float fourth_moment = 1.0F;          // E|s|^4, each point equally likely
   float sixth_moment = 1.0F;
   float eighth_moment = 1.0F;
+  float spacing = 1.0F;  // least distance of two points over the greatest magnitude: about an angle
   const SoftNode* soft = nullptr;    // [num_snrs][side][side]
   const Iq* weight = nullptr;        // [num_snrs][kWeightNodes], linear between them, clamped
   const float* amplitude = nullptr;  // [num_snrs][kAmplitudeBins], at the bins' centres

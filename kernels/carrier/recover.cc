@@ -183,6 +183,32 @@ RecoverPlan PlanRecovery(const Model& model, const Parameters& parameters,
   return plan;
 }
 
+Coarse CoarseFor(const Model& model, absl::Span<const Iq> known) {
+  // Longest run of symbols that are not known, of the frame: with four pilots or more at equal
+  // distances the peaks beside the right one lie outside what those leave in doubt.
+  constexpr double kLongestGap = 0.25;
+  if (!model.has_line()) return Coarse::kKnown;
+  const auto num_symbols = static_cast<int>(known.size());
+  KnownMoments moments;
+  int begin = num_symbols;
+  int end = 0;
+  int gap = 0;
+  for (int n = 0; n < num_symbols; ++n) {
+    const Iq& symbol = known[static_cast<size_t>(n)];
+    if (!IsKnown(symbol)) continue;
+    moments.Add(symbol, (n - 0.5 * (num_symbols - 1)) / num_symbols);
+    gap = std::max(gap, n - end);
+    begin = std::min(begin, n);
+    end = n + 1;
+  }
+  gap = std::max(gap, num_symbols - end);
+  if (gap <= kLongestGap * num_symbols) return Coarse::kKnown;
+  const bool side_by_side = 2 * moments.count >= end - begin;
+  const double noise = std::pow(10.0, -0.1 * model.constellation().operating_snr_db());
+  return side_by_side && !IsEndUnsure(model.view(), moments, noise) ? Coarse::kKnown
+                                                                    : Coarse::kPower;
+}
+
 Reach ReachOf(const Model& model, const Parameters& parameters, absl::Span<const Iq> known) {
   return ReachOfDivisor(parameters, model.constellation().symmetry(), DivisorOfKnown(known));
 }

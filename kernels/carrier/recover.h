@@ -124,7 +124,8 @@ enum class Lock : uint8_t {
   kNoPeak,    // the line does not stand out of the noise
   // A second peak fits nearly as well; or another of the carriers that a line leaves open does, by
   // far less behind than so many symbols put it: the phase may have jumped to where some of the
-  // constellation's rings are themselves again.
+  // constellation's rings are themselves again (told without known symbols only). Or known symbols'
+  // own line was asked for, and leaves the choice to data that say too little.
   kAmbiguous,
   // The corrected symbols do not lie at the constellation's points, or all on one ring of several,
   // where they fit in more than one way: some 60 symbols of QAM show that, some hundred of APSK,
@@ -132,10 +133,11 @@ enum class Lock : uint8_t {
   // snr_db may be another's, of which frequency and phase are right as a rule, gain and SNR are
   // not. So may one far above it if each of the other's points is one of the constellation's
   // (16QAM's among 256QAM's).
-  // Or, Fine::kPll apart, the known symbols are not what was received: right ones are refused in
-  // one frame of a million, see known_math.h. Some 16 wrong ones show it from the operating SNR on;
-  // few, of which one of the carriers that the data leave open may happen to turn every one into
-  // place, cannot.
+  // Or, Fine::kPll apart, the known symbols are not what was received: right ones in white noise
+  // are refused in one frame of a million, see known_math.h. Some 16 wrong ones (36 of BPSK) show
+  // it from 5 dB above the operating SNR on; few, of which one of the carriers that the data leave
+  // open may happen to turn every one into place, cannot. Or the known symbols fit and the others
+  // do not.
   kBadFit,
 };
 
@@ -199,6 +201,12 @@ struct Reach {
   // they do. Nothing less is, though a method may look at known symbols alone.
   double modulo = 1.0;
 };
+// The coarse stage that finds the carrier more often: kKnown where known symbols lie all over the
+// frame, or are so many side by side that the phase which their line predicts at its ends is nearly
+// the right one; of others the line is too wide, or one of too many alike, and it is kPower, after
+// which they choose between its aliases. kKnown of a constellation without a line. `known` as in
+// RecoverOnCpu, not empty.
+Coarse CoarseFor(const Model& model, absl::Span<const Iq> known);
 // The parameters have passed CheckParameters. `known` as in RecoverOnCpu.
 Reach ReachOf(const Model& model, const Parameters& parameters, absl::Span<const Iq> known);
 

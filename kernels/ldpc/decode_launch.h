@@ -50,7 +50,8 @@ absl::Status PrepareNrCrc1();
 absl::Status LaunchNrCrc2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareNrCrc2();
 
-// Of all four, for few code words (decode_narrow.cuh): zc is even, and none has soft output.
+// Of both graphs, with a CRC or without, for few code words (decode_narrow.cuh): zc is even, and
+// none has soft output.
 absl::Status LaunchNarrow1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareNarrow1();
 absl::Status LaunchNarrow2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);

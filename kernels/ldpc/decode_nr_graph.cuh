@@ -1,6 +1,6 @@
 // The shape of some base matrices as compile-time constants: which columns each row touches. The
-// shifts come at run time, but those of the largest lifting size. MatchesGraph
-// (decode_nr_launch.cuh) holds a code against such a list.
+// shifts come at run time, but those of the largest lifting size. NR's codes are known by their
+// family; those of other matrices MatchesGraph (decode_nr_launch.cuh) holds against such a list.
 //
 // The two base graphs of NR: 3GPP TS 38.212, tables 5.3.2-2 and 5.3.2-3.
 //               core columns        extension columns, one a row from row 4 on

@@ -30,7 +30,7 @@ struct Odds {
   }
   // The same with odds of denominator 1.
   __device__ __forceinline__ Odds And(float x) const {
-    return {numerator + denominator * x, denominator + numerator * x};
+    return {__fmaf_rn(denominator, x, numerator), __fmaf_rn(numerator, x, denominator)};
   }
   // log2 of the quotient: |message|, but for its limits.
   __device__ __forceinline__ float Logarithm() const {

@@ -210,9 +210,17 @@ std::vector<Recovered> CompareAll(const Model& model, const Parameters& paramete
 
 void ExpectSame(const Recovered& a, const Recovered& b) {
   EXPECT_EQ(std::memcmp(&a.result.frequency, &b.result.frequency, 3 * sizeof(double)), 0);
-  EXPECT_EQ(a.result.fit, b.result.fit);
+  EXPECT_EQ(a.result.frequency_stddev, b.result.frequency_stddev);
+  EXPECT_EQ(a.result.phase_stddev, b.result.phase_stddev);
+  EXPECT_EQ(a.result.gain, b.result.gain);
+  EXPECT_EQ(a.result.snr_db, b.result.snr_db);
   EXPECT_EQ(a.result.evm, b.result.evm);
+  EXPECT_EQ(a.result.peak_ratio, b.result.peak_ratio);
+  EXPECT_EQ(a.result.fit, b.result.fit);
   EXPECT_EQ(a.result.lock, b.result.lock);
+  EXPECT_EQ(a.result.resolved, b.result.resolved);
+  EXPECT_EQ(a.result.ambiguity, b.result.ambiguity);
+  EXPECT_EQ(a.result.bad_symbols, b.result.bad_symbols);
   EXPECT_EQ(a.corrected, b.corrected);
   EXPECT_EQ(a.curve, b.curve);
 }

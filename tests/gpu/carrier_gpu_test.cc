@@ -131,6 +131,20 @@ TEST_F(CarrierGpuTest, ALineAtTheRangesEndHasNoSecondPeakInItsShoulders) {
   }
 }
 
+// Few frames are judged by four warps each with registers to spare, more by four, many by one.
+TEST_F(CarrierGpuTest, HowManyThereAreChangesNothing) {
+  const ModelPtr model = MakeModel("16APSK 3/4");
+  const Parameters parameters;
+  std::vector<Frame> frames;
+  for (int i = 0; i < 1500; ++i) frames.push_back(FrameOf(*model, parameters, 200, i + 1));
+  const std::vector<Recovered> many = RecoverOnGpu(*model, parameters, frames);
+  for (const size_t count : {size_t{100}, size_t{600}}) {
+    const std::vector<Recovered> fewer = RecoverOnGpu(
+        *model, parameters, {frames.begin(), frames.begin() + static_cast<int>(count)});
+    for (size_t i = 0; i < count; ++i) ExpectSame(fewer[i], many[i]);
+  }
+}
+
 TEST_F(CarrierGpuTest, NeighboursPlaceAndRoundsChangeNothing) {
   const ModelPtr model = MakeModel("16APSK 3/4");
   for (const Fine fine : {Fine::kRemodulate, Fine::kSweep, Fine::kPll}) {

@@ -190,9 +190,10 @@ void AddCarrierFlags(CLI::App* app, CarrierFlags* flags) {
             "Es/N0, if you have an idea of it");
 
   const char* coarse = "Coarse stage: where the FFT shows the carrier";
-  app->add_option("--coarse", flags->coarse,
-                  "power (blind), known (known symbols), none: near zero (known if there are known"
-                  " symbols, else power)")
+  app->add_option(
+         "--coarse", flags->coarse,
+         "power (all symbols), known (known ones alone), none: near zero (power; known where"
+         " known symbols lie all over the frame or are very many)")
       ->type_name("METHOD")
       ->group(coarse);
   AddNumber(app, "--power", "P", &flags->power, Between(1, 64),

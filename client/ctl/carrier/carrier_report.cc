@@ -56,8 +56,7 @@ std::string DescribeReach(const v1::CarrierReach& reach) {
 
 // Known symbols that lie apart have many peaks alike, of which the other symbols choose one.
 bool ByKnownSymbols(const v1::CarrierGroup& group) {
-  return group.has_known() && (group.coarse() == v1::COARSE_METHOD_UNSPECIFIED ||
-                               group.coarse() == v1::COARSE_METHOD_KNOWN_SYMBOLS);
+  return group.coarse() == v1::COARSE_METHOD_KNOWN_SYMBOLS;
 }
 
 void PrintOne(const CarrierReport& report, std::FILE* stream) {
@@ -309,8 +308,9 @@ std::string LongReason(const v1::CarrierResult& result) {
       return "no signal: the frame is all zero";
     case v1::CARRIER_LOCK_NO_PEAK:
       return "no peak stands out of the noise: the frame is too short or too noisy for this"
-             " constellation, or the frequency is beyond the range. Longer frames or known symbols"
-             " (--known) help. What follows is a guess.";
+             " constellation, the frequency is beyond the range, or symbols that are told as known"
+             " were not sent. Longer frames and right known symbols (--known) help. What follows is"
+             " a guess.";
     case v1::CARRIER_LOCK_AMBIGUOUS:
       return absl::StrCat("another frequency fits nearly as well (peak ratio ",
                           PeakRatio(result.peak_ratio()),
@@ -318,7 +318,9 @@ std::string LongReason(const v1::CarrierResult& result) {
                           " follows is a guess.");
     case v1::CARRIER_LOCK_BAD_FIT:
       return "the corrected symbols do not lie at the points, or at some of them only: another"
-             " constellation, a frequency that drifts, or too much noise. What follows is a guess.";
+             " constellation, a frequency that drifts, or too much noise. Or symbols that are told "
+             "as"
+             " known are not what was received. What follows is a guess.";
     default:
       return "the server gave no reason";
   }

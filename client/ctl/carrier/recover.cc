@@ -66,8 +66,10 @@ class RecoverCommand final : public Command {
               "the same, with --samples-per-symbol: those of 16 to 1Mi symbols");
     command->add_flag("--drop", drop_, "leave out what is over at the end of the file");
     command
-        ->add_option("--known", known_,
-                     "known symbols: samples, or as .csv or .txt \"POSITION I Q\" a line")
+        ->add_option(
+            "--known", known_,
+            "known symbols as they were sent, the constellation's mean energy being 1: samples,"
+            " of the frame's beginning; or as .csv or .txt \"POSITION I Q\" a line")
         ->type_name("FILE");
     command
         ->add_option("--pilots", pilots_,

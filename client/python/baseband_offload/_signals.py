@@ -64,6 +64,8 @@ class SignalMethods:
         known : ndarray of complex, optional
             Symbols that the receiver knows, at `known_positions`, or at the frame's beginning.
         coarse : {"none", "power", "known_symbols"}, optional
+            "power" takes all symbols, "known_symbols" those alone. Left out: "power", or where known
+            symbols lie all over the frame, or are very many, "known_symbols".
         power : int
             Of the coarse method "power"; 0: the best.
         amplitude : {"optimal", "plain", "unit"}

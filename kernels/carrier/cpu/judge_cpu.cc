@@ -71,6 +71,7 @@ void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
   found.peak = lines_[0].lambda;
   found.second_peak = second_peak_;
   found.weakest_peak = weakest_peak_;
+  found.bins_miss_peaks = plan_.known_line && half_.misses();
   if (known_moments_.count <= kMaxKnownForMisfit * num_symbols) {
     const double rms = estimate_.gain * std::sqrt(1.0 + estimate_.noise);
     found.misfit = Misfit(view_, histogram_, num_symbols, -10.0 * std::log10(estimate_.noise),

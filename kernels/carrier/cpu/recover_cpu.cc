@@ -27,11 +27,8 @@ bool FrameRecovery::Read(absl::Span<const uint8_t> symbols, absl::Span<const Iq>
       const double im = frame.known.im[n];
       const double energy = re * re + im * im;
       if (!(energy > 0.0)) continue;
-      const double t = (n - frame.centre()) / plan_.num_symbols;
-      known_moments_.energy[0] += energy;
-      known_moments_.energy[1] += t * energy;
-      known_moments_.energy[2] += t * t * energy;
-      ++known_moments_.count;
+      known_moments_.Add({frame.known.re[n], frame.known.im[n]},
+                         (n - frame.centre()) / plan_.num_symbols);
       const Turned turned = Turn(0.5 * n / plan_.points);
       half_re += energy * turned.c;
       half_im += energy * turned.s;

@@ -65,6 +65,7 @@ __device__ Findings FindingsOf(const RecoverTask& task, const FrameView& frame,
   if (plan.known_line && plan.max_peaks > 1 && state.num_peaks == plan.max_peaks) {
     found.weakest_peak = state.peaks[state.num_peaks - 1].power / state.line_energy;
   }
+  found.bins_miss_peaks = plan.known_line && state.search.half.misses();
   found.rival = state.rival;
   found.blunt_table = state.blunt_table;
   found.elsewhere = state.elsewhere != 0;

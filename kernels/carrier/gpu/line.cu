@@ -116,7 +116,10 @@ __device__ KnownMoments MomentsOf(Team* team, const RecoverTask& task, const Fra
           sums[0] += energy;
           sums[1] = fmaf(t, energy, sums[1]);
           sums[2] = fmaf(t * t, energy, sums[2]);
-          sums[3] += energy > 0.0F ? 1.0F : 0.0F;
+          if (energy > 0.0F) {
+            sums[3] += 1.0F;
+            sums[6] += logf(energy);
+          }
           const Iq back = TurnedBack(half_bin_step * n);
           sums[4] = fmaf(energy, back.i, sums[4]);
           sums[5] = fmaf(energy, -back.q, sums[5]);
@@ -127,6 +130,7 @@ __device__ KnownMoments MomentsOf(Team* team, const RecoverTask& task, const Fra
   known.energy[1] = totals[1];
   known.energy[2] = totals[2];
   known.count = static_cast<int>(totals[3]);
+  known.log_energy = totals[6];
   if (LineIsKnown(task, frame)) *half = HalfBinOfKnown(totals[4], totals[5], totals[0]);
   return known;
 }

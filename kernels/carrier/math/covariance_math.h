@@ -125,7 +125,8 @@ BASEBAND_HOST_DEVICE inline Covariance MethodCovariance(const Parameters& parame
       covariance.slope = LikelihoodCovariance(spread).slope;
       const double step = kTurn * num_symbols * parameters.sweep_step;
       const double off = SlopeToMaximum(spread);
-      covariance.slope += parameters.sweep_interpolate ? off * off : step * step / 12.0;
+      // A range that ends before the maximum leaves all of the way there.
+      covariance.slope += fmax(off * off, parameters.sweep_interpolate ? 0.0 : step * step / 12.0);
       break;
     }
     case Fine::kRemodulate:

@@ -26,6 +26,9 @@ inline constexpr double kPeakMargin = 5.0;
 // The phases are those of another constellation if the fit is this share of what the SNR should
 // give.
 inline constexpr double kLeastFitShare = 0.25;
+// Data that chose between carriers near each other say this share of what they should, or it is one
+// that is right for a part of the frame only.
+inline constexpr double kLeastShareBesideKnown = 0.7;
 // A line of symbols to the power that is less than this above ln(bins) may be noise's, that is in
 // exp(-3) of the searches; beside one as high the symbols may by chance lie at many of the points.
 // It is believed if they fit nearly as well as they should.
@@ -107,16 +110,17 @@ struct Findings {
   Covariance line;  // of the line where the estimate is, for methods that take it from there
   PllFound loop;    // Fine::kPll
   double coarse_frequency = 0.0;
-  double line_energy = 0.0;   // of the line's symbols
-  double peak = 0.0;          // lambda of the best line
-  double second_peak = 1.0;   // and of the next; the mean of the bins if there is no other
-  double weakest_peak = 0.0;  // its half bin's lambda, if there may be more peaks; else 0
-  double rival = kNoRival;    // how far the next line or alias was behind the best: WholeGap
-  int blunt_table = 0;        // that these fits are of
-  bool elsewhere = false;     // an alias out of range is likelier by far
-  bool close_branch = false;  // another branch's of the same one was
-  double distance = 0.0;      // mean squared distance to the nearest or known point, A being 1
-  double apart = 0.0;         // sum of TurnedApart over the known symbols
+  double line_energy = 0.0;      // of the line's symbols
+  double peak = 0.0;             // lambda of the best line
+  double second_peak = 1.0;      // and of the next; the mean of the bins if there is no other
+  double weakest_peak = 0.0;     // its half bin's lambda, if there may be more peaks; else 0
+  bool bins_miss_peaks = false;  // HalfBin::misses, of known symbols' line
+  double rival = kNoRival;       // how far the next line or alias was behind the best: WholeGap
+  int blunt_table = 0;           // that these fits are of
+  bool elsewhere = false;        // an alias out of range is likelier by far
+  bool close_branch = false;     // another branch's of the same one was
+  double distance = 0.0;         // mean squared distance to the nearest or known point, A being 1
+  double apart = 0.0;            // sum of TurnedApart over the known symbols
   Stray stray;
   double misfit = 0.0;      // Misfit, or 0 if more than kMaxKnownForMisfit are known
   bool too_even = false;    // IsTooEven, likewise
@@ -208,6 +212,17 @@ BASEBAND_HOST_DEVICE inline bool HasTwin(const Findings& found, double ln_half_b
          sqrt(found.peak) - sqrt(found.second_peak) < kTwinDeviations;
 }
 
+// Whether known symbols tell so little of the phase at the frame's end, or their line has so many
+// peaks between bins, that data chose which of several carriers it is.
+BASEBAND_HOST_DEVICE inline bool RestsOnDataAlone(const ModelView& model, const Findings& found,
+                                                  const Covariance& covariance) {
+  if (found.bins_miss_peaks) return true;
+  if (!IsEndUnsure(model, found.known, found.estimate.noise)) return false;
+  const double t = found.known.energy[1] > 0.0 ? -0.5 : 0.5;
+  const double told = covariance.phase + t * (2.0 * covariance.cross + t * covariance.slope);
+  return told < 0.5 * EndVarianceByKnown(found.known, found.estimate.noise);
+}
+
 BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parameters& parameters,
                                             const FramePlan& plan, const Findings& found,
                                             const Expected& expected, bool in_range,
@@ -234,6 +249,19 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
   const KnownFit known =
       FitOfKnown(model, found.estimate, found.known, covariance, found.apart, num_symbols);
   if (known.contradicts) return Lock::kBadFit;
+  // Neither witnesses for a loop, which turns known symbols where it settles.
+  if (found.symbols_known && parameters.fine != Fine::kPll) {
+    const double data_fit =
+        found.sums.fit - LeastFitByKnown(found.estimate, found.known, found.apart);
+    const bool judges = expected.data_fit > kDataJudges;
+    // What known symbols say of themselves may be all of the fit.
+    if (judges && data_fit < kLeastFitShare * expected.data_fit) return Lock::kBadFit;
+    if (parameters.coarse == Coarse::kKnown &&
+        (!judges || data_fit < kLeastShareBesideKnown * expected.data_fit) &&
+        RestsOnDataAlone(model, found, covariance)) {
+      return Lock::kAmbiguous;
+    }
+  }
   // Where the phase strays, so do the likelihoods, by its excess more than noise makes them; and
   // where known symbols are not quite what was received.
   const double doubt = found.stray.excess + known.excess;

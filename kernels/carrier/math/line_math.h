@@ -46,9 +46,12 @@ BASEBAND_HOST_DEVICE inline Iq LineSample(const ModelView& view, int table, Iq r
 // The line between bins k and k + 1 of an FFT of `points` over `num_symbols` <= points, in the
 // scale of the bins: |F_k + turn F_{k+1}|^2 * scale. Referred to the frame's centre, neighbouring
 // bins of a line have the same phase, and sum to twice the Dirichlet kernel at half a bin.
+inline constexpr float kMostHalfBinScale = 2.0F;
 struct HalfBin {
   Turned turn;
   float scale = 0.0F;
+  // Whether hardly anything of a line may be there.
+  BASEBAND_HOST_DEVICE bool misses() const { return !(scale > 0.0F && scale < kMostHalfBinScale); }
 };
 BASEBAND_HOST_DEVICE inline HalfBin HalfBinOf(int num_symbols, int points) {
   const double centre = 0.5 * (num_symbols - 1);
@@ -71,7 +74,8 @@ BASEBAND_HOST_DEVICE inline HalfBin HalfBinOfKnown(double re, double im, double 
   half.turn.c = static_cast<float>((re * re - im * im) / left);
   half.turn.s = static_cast<float>(2.0 * re * im / left);
   // Where half a bin leaves next to nothing, noise would be all there is.
-  half.scale = static_cast<float>(fmin(0.25 * energy * energy / left, 2.0));
+  half.scale = static_cast<float>(
+      fmin(0.25 * energy * energy / left, static_cast<double>(kMostHalfBinScale)));
   return half;
 }
 

@@ -87,10 +87,21 @@ BASEBAND_HOST_DEVICE inline void AddSymbol(float two_over_noise, Iq z, float t,
   sums->fit += read.fit;
 }
 
-// The known symbols of a frame: sums of |s|^2 times 1, t, t^2.
+// The known symbols of a frame: sums of |s|^2 times 1, t, t^2, and of ln |s|^2.
 struct KnownMoments {
   double energy[3] = {};
+  double log_energy = 0.0;
   int count = 0;
+
+  // A known symbol, which is not 0; `t`: its place from the frame's centre, of the frame.
+  void Add(const Iq& symbol, double t) {
+    const double e = double{symbol.i} * symbol.i + double{symbol.q} * symbol.q;
+    energy[0] += e;
+    energy[1] += t * e;
+    energy[2] += t * t * e;
+    log_energy += std::log(e);
+    ++count;
+  }
 };
 
 // What `num_symbols` should tell, by the model.

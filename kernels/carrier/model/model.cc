@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -21,6 +22,20 @@ constexpr float kLeastFit = 0.002F;
 // A line this weak, per symbol, is none: 2^20 symbols of it are lost in noise.
 constexpr double kLeastLine = 1e-5;
 constexpr double kGoodLine = 0.7;  // of the best one's: fewer aliases are worth the difference
+
+// ModelView::spacing.
+float SpacingOf(absl::Span<const Iq> points) {
+  float nearest = std::numeric_limits<float>::infinity();
+  float furthest = 0.0F;
+  for (size_t k = 0; k < points.size(); ++k) {
+    furthest = std::max(furthest, std::hypot(points[k].i, points[k].q));
+    for (size_t other = 0; other < k; ++other) {
+      nearest = std::min(nearest,
+                         std::hypot(points[k].i - points[other].i, points[k].q - points[other].q));
+    }
+  }
+  return nearest / furthest;
+}
 
 absl::StatusOr<int> ChoosePower(const Constellation& constellation, const Rings& rings,
                                 Amplitude amplitude, const ContinueCheck& may_continue) {
@@ -102,6 +117,7 @@ absl::Status Model::MakeTables(const Rings& rings, const ContinueCheck& may_cont
     const double energy = double{point.i} * point.i + double{point.q} * point.q;
     for (int k = 0; k < 3; ++k) moments[k] += std::pow(energy, k + 2) / constellation_->size();
   }
+  shape_.spacing = SpacingOf(constellation_->points());
   shape_.fourth_moment = static_cast<float>(moments[0]);
   shape_.sixth_moment = static_cast<float>(moments[1]);
   shape_.eighth_moment = static_cast<float>(moments[2]);

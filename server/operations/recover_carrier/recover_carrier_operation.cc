@@ -93,6 +93,9 @@ struct RecoverCarrierTraits {
                                                 message.power(), may_continue, own, client));
     if (group.model == nullptr) return absl::optional<RecoverCarrierGroup>();
     own.push_back(group.model);
+    if (message.coarse() == v1::COARSE_METHOD_UNSPECIFIED && !group.known.empty()) {
+      group.parameters.coarse = carrier::CoarseFor(*group.model, group.known);
+    }
     if (RequestPulses::Named* const pulse = pulse_of[static_cast<size_t>(index)]) {
       BASEBAND_RETURN_IF_ERROR(timing::CheckParameters(*group.model, group.parameters, pulse->shape,
                                                        group.timing, group.frame_samples,

@@ -15,7 +15,6 @@ namespace {
 
 using ::baseband::testing::CarrierFrame;
 using ::baseband::testing::FrameSpec;
-using ::baseband::testing::WithRandomOffset;
 using ::baseband::testing::WrappedDifference;
 
 // What known_math.h says of the moments of x (1 - cos theta), by the trapezoid rule over a turn,
@@ -76,26 +75,16 @@ CarrierFrame FrameWith(const FrameSpec& spec, int count, int step, Told told) {
   return frame;
 }
 
-FrameSpec SpecOf(const std::string& name, int num_symbols, double above_db, uint64_t seed,
-                 double max_frequency) {
-  FrameSpec spec;
-  spec.constellation = *Constellation::FromName(name);
-  spec.num_symbols = num_symbols;
-  spec.snr_db = spec.constellation->operating_snr_db() + above_db;
-  spec.gain = 0.8;
-  spec.seed = seed;
-  return WithRandomOffset(spec, max_frequency);
-}
-
 // Of 16 wrong pilots in 1000 symbols 56 frames of 60 were locked, at the alias that suited them.
 TEST(CarrierKnownTest, WrongPilotsAreNotLocked) {
-  for (const char* const name : {"QPSK", "16QAM", "32APSK 3/4", "64APSK 132/180"}) {
+  for (const std::string name : {"BPSK", "QPSK", "16QAM", "32APSK 3/4", "64APSK 132/180"}) {
     const ModelPtr model = ModelOf(name);
     for (const int count : {16, 36, 120}) {
+      if (name == "BPSK" && count < 36) continue;  // half of them are right by chance
       for (const int step : {1, 8}) {
         for (const Told told : {Told::kOthers, Told::kShifted}) {
           for (uint64_t seed = 1; seed <= 20; ++seed) {
-            const FrameSpec spec = SpecOf(name, 1000, 5.0, seed, 0.45 / step);
+            const FrameSpec spec = SpecAbove(name, 1000, 5.0, seed, 0.45 / step);
             EXPECT_NE(Recover(*model, {}, FrameWith(spec, count, step, told)).lock, Lock::kLocked)
                 << name << ", " << count << " of them " << step << " apart, seed " << seed;
           }
@@ -105,6 +94,23 @@ TEST(CarrierKnownTest, WrongPilotsAreNotLocked) {
   }
 }
 
+// Few wrong ones may suit an alias; where they nearly do, the frame is doubted. Without that doubt
+// twice as many of these 1200 locked.
+TEST(CarrierKnownTest, FewWrongPilotsSeldomLock) {
+  int locked = 0;
+  for (const char* const name : {"QPSK", "16QAM"}) {
+    const ModelPtr model = ModelOf(name);
+    for (const int count : {6, 8, 12}) {
+      for (uint64_t seed = 1; seed <= 200; ++seed) {
+        const FrameSpec spec = SpecAbove(name, 1000, 5.0, seed, 0.4);
+        const Result result = Recover(*model, {}, FrameWith(spec, count, 1, Told::kOthers));
+        if (result.lock == Lock::kLocked) ++locked;
+      }
+    }
+  }
+  EXPECT_LE(locked, 90);
+}
+
 // From where data alone locks, and with a phase that is all the noise there is.
 TEST(CarrierKnownTest, RightPilotsAreLocked) {
   for (const char* const name : {"BPSK", "QPSK", "16QAM", "32APSK 3/4"}) {
@@ -112,11 +118,11 @@ TEST(CarrierKnownTest, RightPilotsAreLocked) {
     for (const int count : {8, 36, 250}) {
       for (const double above_db : {2.0, 8.0, 40.0}) {
         for (uint64_t seed = 1; seed <= 20; ++seed) {
-          const FrameSpec spec = SpecOf(name, 2000, above_db, seed, 0.06);
+          const FrameSpec spec = SpecAbove(name, 2000, above_db, seed, 0.06);
           CarrierFrame frame = FrameWith(spec, count, 7, Told::kRight);
           testing::Random random(seed);
           for (size_t n = 0; n < frame.symbols.size(); ++n) {
-            const double theta = above_db < 40.0 ? 0.0 : 0.02 * random.Normal();
+            const double theta = above_db < 40.0 ? 0.0 : 0.04 * random.Normal();
             const Iq r = frame.symbols[n];
             const auto c = static_cast<float>(std::cos(theta));
             const auto s = static_cast<float>(std::sin(theta));
@@ -139,13 +145,15 @@ TEST(CarrierKnownTest, RightHeadersAreNoContradiction) {
   int judged = 0;
   for (const char* const name : {"QPSK", "16QAM", "256QAM"}) {
     const ModelPtr model = ModelOf(name);
-    for (const Fine fine : {Fine::kNone, Fine::kInterpolate, Fine::kRemodulate}) {
+    for (const Fine fine : {Fine::kNone, Fine::kInterpolate, Fine::kRemodulate, Fine::kSweep}) {
       Parameters parameters;
       parameters.fine = fine;
+      parameters.sweep_step = 5e-6;
+      parameters.sweep_range = 2e-5;  // often ends before the carrier
       for (const int num_symbols : {1000, 4000}) {
         for (const double above_db : {6.0, 12.0, 20.0, 35.0}) {
           for (uint64_t seed = 1; seed <= 20; ++seed) {
-            const FrameSpec spec = SpecOf(name, num_symbols, above_db, seed, 0.1);
+            const FrameSpec spec = SpecAbove(name, num_symbols, above_db, seed, 0.1);
             CarrierFrame frame = FrameWith(spec, 40, 1, Told::kRight);
             const Lock lock = Recover(*model, parameters, frame).lock;
             frame.known.clear();

@@ -3,6 +3,7 @@
 #define BASEBAND_TESTS_UNIT_KERNELS_CARRIER_ONE_FRAME_H_
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "kernels/carrier/recover.h"
@@ -26,6 +27,15 @@ inline FrameSpec SpecOf(ConstellationPtr constellation, double snr_db, uint64_t 
   spec.gain = 1.3;
   spec.seed = seed;
   return spec;
+}
+
+// So far above a named constellation's operating SNR, its carrier anywhere in +-max_frequency.
+inline FrameSpec SpecAbove(const std::string& name, int num_symbols, double above_db, uint64_t seed,
+                           double max_frequency) {
+  const ConstellationPtr constellation = *Constellation::FromName(name);
+  return testing::WithRandomOffset(
+      SpecOf(constellation, constellation->operating_snr_db() + above_db, seed, num_symbols),
+      max_frequency);
 }
 
 inline Result Recover(const Model& model, const Parameters& parameters, const CarrierFrame& frame) {

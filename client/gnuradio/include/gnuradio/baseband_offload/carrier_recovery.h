@@ -16,7 +16,7 @@ namespace baseband_offload {
 
 // How the modulation is taken off before an FFT shows the frequency.
 enum class coarse_method {
-  automatic,      // by the known symbols if there are any, else by a power
+  automatic,      // by a power, or by known symbols where they lie all over the frame
   power,          // of the symbols: all of them count; known ones tell which of its lines is right
   known_symbols,  // only they count
   none,           // the frequency is near zero

@@ -1,0 +1,120 @@
+// Right known symbols, wherever in a frame they lie: none is worse for having them.
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/carrier/recover.h"
+#include "tests/unit/kernels/carrier/one_frame.h"
+
+namespace baseband::carrier {
+namespace {
+
+struct Places {
+  std::string name;
+  std::function<bool(int n, int num_symbols)> known;
+};
+Places Header(int count) {
+  return {"header of " + std::to_string(count), [=](int n, int) { return n < count; }};
+}
+Places Middle(int count) {
+  return {std::to_string(count) + " in the middle",
+          [=](int n, int of) { return std::abs(2 * n - of) < count; }};
+}
+Places BothEnds(int count) {
+  return {std::to_string(count) + " at either end",
+          [=](int n, int of) { return n < count || n >= of - count; }};
+}
+Places Blocks(int count, int every) {
+  return {std::to_string(count) + " in " + std::to_string(every),
+          [=](int n, int) { return n % every < count; }};
+}
+
+CarrierFrame FrameOf(const FrameSpec& spec, const Places& places) {
+  CarrierFrame frame = MakeFrame(spec);
+  frame.known.assign(frame.symbols.size(), Iq{});
+  for (int n = 0; n < spec.num_symbols; ++n) {
+    const auto at = static_cast<size_t>(n);
+    if (places.known(n, spec.num_symbols)) frame.known[at] = frame.sent[at];
+  }
+  return frame;
+}
+
+double DeviationsOff(const Result& result, const FrameSpec& spec) {
+  return std::fabs(result.frequency - spec.frequency) /
+         static_cast<double>(result.frequency_stddev);
+}
+
+TEST(CarrierKnownTest, AHeaderIsFoundByTheDataAndPilotsByThemselves) {
+  const ModelPtr model = ModelOf("16APSK 3/4");
+  const auto coarse = [&](int num_symbols, const Places& places) {
+    const FrameSpec spec = SpecAbove("16APSK 3/4", num_symbols, 6.0, 1, 0.0);
+    return CoarseFor(*model, FrameOf(spec, places).known);
+  };
+  EXPECT_EQ(coarse(4000, Header(1)), Coarse::kPower);
+  EXPECT_EQ(coarse(4000, Header(90)), Coarse::kPower);
+  EXPECT_EQ(coarse(4000, Middle(90)), Coarse::kPower);
+  EXPECT_EQ(coarse(4000, BothEnds(200)), Coarse::kPower);
+  EXPECT_EQ(coarse(4000, Blocks(36, 2000)), Coarse::kPower);
+  EXPECT_EQ(coarse(4000, Blocks(36, 1000)), Coarse::kKnown);
+  EXPECT_EQ(coarse(4000, Blocks(1, 100)), Coarse::kKnown);
+  EXPECT_EQ(coarse(4000, Header(4000)), Coarse::kKnown);
+  EXPECT_EQ(coarse(4000, Header(2900)), Coarse::kKnown);  // long enough to tell the end's phase
+}
+
+// By the method that suits where they lie, 6 dB above the operating SNR all frames are right. By
+// their own line alone 3 of 20 with the header of DVB-S2 were locked, and others beside the
+// carrier.
+TEST(CarrierKnownTest, WhereverTheyLieFramesLock) {
+  for (const char* const name : {"QPSK", "16APSK 3/4", "16QAM"}) {
+    const ModelPtr model = ModelOf(name);
+    for (const int num_symbols : {1000, 8000}) {
+      for (const Places& places :
+           {Header(40), Header(90), Header(400), Middle(90), BothEnds(20), BothEnds(64),
+            Blocks(36, 1476), Blocks(36, 250), Blocks(1, 100), Blocks(1, 16)}) {
+        for (uint64_t seed = 1; seed <= 10; ++seed) {
+          const FrameSpec spec = SpecAbove(name, num_symbols, 6.0, seed, 0.004);
+          const CarrierFrame frame = FrameOf(spec, places);
+          Parameters parameters;
+          parameters.coarse = CoarseFor(*model, frame.known);
+          const Result result = Recover(*model, parameters, frame);
+          EXPECT_EQ(result.lock, Lock::kLocked)
+              << name << ", " << num_symbols << ", " << places.name << ", seed " << seed;
+          EXPECT_LT(DeviationsOff(result, spec), 6.0) << name << ", " << places.name;
+        }
+      }
+    }
+  }
+}
+
+// Where their own line is asked for and is too wide, or one of many alike, frames may not lock. But
+// what known symbols say of themselves makes no lock of data that say nothing: so 63 of these
+// 720 frames were, up to 400 of their deviations off.
+TEST(CarrierKnownTest, WhereTheirOwnLineIsNoGoodNothingElseLocks) {
+  Parameters parameters;
+  parameters.coarse = Coarse::kKnown;
+  int locked = 0;
+  int wrong = 0;
+  for (const auto& [name, above_db] :
+       {std::pair{"QPSK", 1.0}, {"16APSK 3/4", 0.5}, {"16APSK 3/4", 3.0}}) {
+    const ModelPtr model = ModelOf(name);
+    for (const int num_symbols : {1000, 4000}) {
+      for (const Places& places :
+           {Header(64), Header(180), Header(400), Middle(200), BothEnds(20), BothEnds(64)}) {
+        for (uint64_t seed = 1; seed <= 20; ++seed) {
+          const FrameSpec spec = SpecAbove(name, num_symbols, above_db, seed, 0.05);
+          const Result result = Recover(*model, parameters, FrameOf(spec, places));
+          if (result.lock != Lock::kLocked) continue;
+          ++locked;
+          if (DeviationsOff(result, spec) > 6.0) ++wrong;
+        }
+      }
+    }
+  }
+  EXPECT_LE(wrong, 2);
+  EXPECT_GE(locked, 60);
+}
+
+}  // namespace
+}  // namespace baseband::carrier
