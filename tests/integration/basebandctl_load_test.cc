@@ -136,6 +136,9 @@ TEST_F(BasebandctlLoadTest, AMixGoesThroughStreamsAndEveryAnswerIsRight) {
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_THAT(outcome.output, HasSubstr(absl::StrCat(other, " does not go with --ring")));
   }
+  const Outcome unknown = Load({"recover", "--constellation=FOO"});
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.output, HasSubstr("knows no constellation 'FOO'"));
   const Outcome attempts = Load({"encode", "--stream", "--attempts=2"});
   EXPECT_EQ(attempts.exit_code, 1);
   EXPECT_THAT(attempts.output, HasSubstr("--attempts goes with neither --stream nor --ring"));

@@ -107,7 +107,8 @@ absl::Status CheckConstellation(const v1::GetCapabilitiesResponse& capabilities,
   if (!like.empty()) {
     absl::StrAppend(&message, "; did you mean ", absl::StrJoin(GroupNames(like), ", "), "?");
   }
-  absl::StrAppend(&message, "\nbasebandctl info lists them all; --points takes one of your own.");
+  absl::StrAppend(&message,
+                  "\nbasebandctl info lists them all; recover --points takes one of your own.");
   return absl::NotFoundError(Wrap(message, 79, 0));
 }
 

@@ -197,7 +197,9 @@ class LoadCommand final : public Command {
                   kNegativeResult);
     }
     // FailedPrecondition is the server's: a kind in quarantine, which it takes again later.
-    return absl::IsInvalidArgument(status) ? FailArguments(status) : FailRpc(status);
+    // What the server does not know was asked for here.
+    const bool bad_arguments = absl::IsInvalidArgument(status) || absl::IsNotFound(status);
+    return bad_arguments ? FailArguments(status) : FailRpc(status);
   }
 
   static int FailLoad(const absl::Status& status, const Progress& progress) {
