@@ -74,7 +74,9 @@ class NrRows {
 
   // The first `rows` rows, or the groups that they begin; and a barrier.
   __device__ __forceinline__ void Iterate(uint32_t rows) {
-    row4_ += shifts_.zero;  // addresses are made anew: there are no registers to keep them
+    // Addresses are made anew: there are no registers to keep them. Where shifts are constants it
+    // is enough to do so once, and a second time would only have to be waited for.
+    if constexpr (Graph::kZc == 0) row4_ += shifts_.zero;
     typename Decoder::template Group<0> first;
     Self().Prefetch(first);
     ReadApps<0, false>(first);
