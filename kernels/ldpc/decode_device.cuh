@@ -87,6 +87,22 @@ class BitWriter {
     }
   }
 
+  // Of those of `pair`, bits 32 * index .. 32 * index + 31, the first in the least significant bit
+  // of word[half].
+  __device__ __forceinline__ void Put(uint32_t pair, uint32_t index,
+                                      const uint32_t (&word)[2]) const {
+#pragma unroll
+    for (uint32_t half = 0; half < 2; ++half) {
+      if (state_[2 * pair + half] != kFinished) continue;
+      const DecodeBlock& block = io_.blocks[(blockIdx.x * shape_.pairs + pair) * 2 + half];
+      const uint32_t num_bits = shape_.k - block.num_filler;
+      if (32 * index >= num_bits) continue;
+      const uint32_t bytes = __byte_perm(__brev(word[half]), 0, 0x0123);  // most significant first
+      reinterpret_cast<uint32_t*>(io_.bits + block.bits_offset)[index] =
+          KeepFirstBits(bytes, num_bits - 32 * index);
+    }
+  }
+
  private:
   // A warp takes consecutive words of 32 bits, a bit of both code words of a pair in each thread;
   // the n-th thread keeps the n-th word.
@@ -161,21 +177,6 @@ class BitWriter {
     return Add2(app_[column * (stride_ - shape_.zc) + pair * shape_.zc + bit], kHalfMinus128);
   }
 
-  // word[half]: bits 32 * index .. of either code word, the first in the least significant bit.
-  __device__ __forceinline__ void Put(uint32_t pair, uint32_t index,
-                                      const uint32_t (&word)[2]) const {
-#pragma unroll
-    for (uint32_t half = 0; half < 2; ++half) {
-      if (state_[2 * pair + half] != kFinished) continue;
-      const DecodeBlock& block = io_.blocks[(blockIdx.x * shape_.pairs + pair) * 2 + half];
-      const uint32_t num_bits = shape_.k - block.num_filler;
-      if (32 * index >= num_bits) continue;
-      const uint32_t bytes = __byte_perm(__brev(word[half]), 0, 0x0123);  // most significant first
-      reinterpret_cast<uint32_t*>(io_.bits + block.bits_offset)[index] =
-          KeepFirstBits(bytes, num_bits - 32 * index);
-    }
-  }
-
   const DecodeIo& io_;
   const DecodeShape& shape_;
   const uint32_t* app_;
@@ -218,8 +219,8 @@ struct Progress {
       : state(shared), fail(shared + 2 * pairs) {}
 
   uint32_t* state;  // [2 * pairs], a State each
-  uint32_t* fail;   // [2][pairs], by turns: bit 0 and 1: a check of the first or second code word
-                    // does not hold
+  uint32_t* fail;   // [2][pairs], by turns: bit 0 and SecondFails: a check of the first or second
+                    // code word does not hold
 };
 
 __device__ __forceinline__ void InitProgress(const DecodeIo& io, const DecodeShape& shape,
@@ -232,13 +233,17 @@ __device__ __forceinline__ void InitProgress(const DecodeIo& io, const DecodeSha
   }
 }
 
+// Whether the threads of a thread block say which checks fail in bytes, all the same, or in bits,
+// one for others: for that one it takes longer, and less shared memory is written to.
+BASEBAND_HOST_DEVICE constexpr uint32_t SecondFails(bool in_bytes) { return in_bytes ? 0x100 : 2; }
+
 // In the place of a CrcStop (decode_crc.cuh): parity checks alone stop code words.
 struct NoCrcStop {
   static constexpr bool kIsThere = false;
 };
 
 // Settles what is finished of code words whose checks are in `fail`; see Settle.
-template <class Write, class Crc>
+template <bool kInBytes, class Write, class Crc>
 __device__ __forceinline__ bool SettleNoted(const DecodeIo& io, const DecodeShape& shape,
                                             const Progress& progress, const uint32_t* fail,
                                             uint32_t iteration, const Write& write,
@@ -248,8 +253,9 @@ __device__ __forceinline__ bool SettleNoted(const DecodeIo& io, const DecodeShap
   if constexpr (Crc::kIsThere) {
     const uint32_t pair = threadIdx.x / shape.zc;
     const bool looks =
-        !last && ((progress.state[2 * pair] == kRunning && (fail[pair] & 1) != 0) ||
-                  (progress.state[2 * pair + 1] == kRunning && (fail[pair] & 2) != 0));
+        !last &&
+        ((progress.state[2 * pair] == kRunning && (fail[pair] & 1) != 0) ||
+         (progress.state[2 * pair + 1] == kRunning && (fail[pair] & SecondFails(kInBytes)) != 0));
     if (__syncthreads_or(looks)) {
       if (looks) crc.Add(pair);
     }
@@ -259,7 +265,7 @@ __device__ __forceinline__ bool SettleNoted(const DecodeIo& io, const DecodeShap
   bool finished = false;
   for (uint32_t i = threadIdx.x; i < words; i += blockDim.x) {
     if (progress.state[i] != kRunning) continue;
-    const bool holds = (fail[i / 2] >> (i % 2) & 1) == 0;
+    const bool holds = (fail[i / 2] >> (i % 2 * (kInBytes ? 8 : 1)) & 1) == 0;
     bool stops = holds || last;
     if constexpr (Crc::kIsThere) stops = stops || crc.Stops(i);
     if (stops) {
@@ -286,12 +292,13 @@ __device__ __forceinline__ bool SettleNoted(const DecodeIo& io, const DecodeShap
 // whether every code word of the thread block is. A code word is settled once: what is written is
 // its state at that iteration, whatever its neighbours still do. All threads of the block call it,
 // behind a barrier that orders it with the iteration.
-//   failed: this thread's check in the first row; the sign bit of a half set if it does not hold
+//   failed: this thread's check in the first row; the sign bit of a half set if it does not hold;
+//           0 if `checks` begin with that row
 //   checks...: more of this thread's checks, likewise: evaluated one after the other, while those
 //              before hold
 //   write(): writes the code words in state kFinished
 //   crc: cleared for all code words before the first call, which leaves it so
-template <class Write, class Crc, class... Checks>
+template <bool kInBytes = false, class Write, class Crc, class... Checks>
 __device__ __forceinline__ bool Settle(const DecodeIo& io, const DecodeShape& shape,
                                        const Progress& progress, uint32_t iteration,
                                        uint32_t failed, const Write& write, const Crc& crc,
@@ -301,18 +308,24 @@ __device__ __forceinline__ bool Settle(const DecodeIo& io, const DecodeShape& sh
   // Where warps belong to one pair, their first threads speak for all.
   const bool speaks_alone = shape.pairs > 1 && shape.zc % 32 != 0;
   const auto note = [&](uint32_t signs) {
-    uint32_t bits = (signs >> 15 & 1) | (signs >> 30 & 2);
-    if (!speaks_alone) {
-      bits = __reduce_or_sync(kWholeWarp, bits);
-      if (threadIdx.x % 32 != 0) bits = 0;
+    if constexpr (kInBytes) {
+      auto* const bytes = reinterpret_cast<uint8_t*>(&fail[pair]);
+      if ((signs & 0x8000) != 0) bytes[0] = 1;
+      if (static_cast<int32_t>(signs) < 0) bytes[1] = 1;
+    } else {
+      uint32_t bits = (signs >> 15 & 1) | (signs >> 30 & 2);
+      if (!speaks_alone) {
+        bits = __reduce_or_sync(kWholeWarp, bits);
+        if (threadIdx.x % 32 != 0) bits = 0;
+      }
+      if (bits != 0) atomicOr(&fail[pair], bits);
     }
-    if (bits != 0) atomicOr(&fail[pair], bits);
     __syncthreads();
   };
   // Whether a running code word of this pair may hold.
   const auto may_hold = [&] {
     return (progress.state[2 * pair] == kRunning && (fail[pair] & 1) == 0) ||
-           (progress.state[2 * pair + 1] == kRunning && (fail[pair] & 2) == 0);
+           (progress.state[2 * pair + 1] == kRunning && (fail[pair] & SecondFails(kInBytes)) == 0);
   };
   // Whether any of the thread block does.
   const auto any = [&](bool one) { return shape.pairs == 1 ? one : __syncthreads_or(one) != 0; };
@@ -333,7 +346,7 @@ __device__ __forceinline__ bool Settle(const DecodeIo& io, const DecodeShape& sh
       worth_it = may_hold();
     };
     (check(checks), ...);
-    all_settled = SettleNoted(io, shape, progress, fail, iteration, write, crc);
+    all_settled = SettleNoted<kInBytes>(io, shape, progress, fail, iteration, write, crc);
   }
   // Without a barrier here the compiler takes the threads of a warp for diverged, and makes the
   // iterations around this without uniform registers: 8 % more instructions.

@@ -9,6 +9,7 @@
 //              extension columns         decode_nr_extension.cuh
 //              messages, what is left    decode_nr_messages.cuh; before them, the LLRs as they
 //                                        arrive
+//              decided bits              decode_nr_folded.cuh, of graphs with a lifting size
 //   registers  messages, kRegisterWords of each thread
 //
 // That is the layered schedule. Flooding has two apps: all rows read the one that the last
@@ -28,40 +29,14 @@
 #include "kernels/ldpc/decode_device.cuh"
 #include "kernels/ldpc/decode_filler.cuh"
 #include "kernels/ldpc/decode_nr_extension.cuh"
+#include "kernels/ldpc/decode_nr_folded.cuh"
 #include "kernels/ldpc/decode_nr_messages.cuh"
+#include "kernels/ldpc/decode_nr_parameters.cuh"
 #include "kernels/ldpc/decode_nr_rows.cuh"
 #include "kernels/ldpc/decode_staged.cuh"
 #include "kernels/ldpc/unroll.cuh"
 
 namespace baseband::ldpc::device {
-
-struct NrParameters {
-  DecodeIo io;
-  DecodeShape shape;
-  NrScales scales;
-  NrShifts shifts;
-  uint32_t ahead;  // how many thread blocks later the one is whose LLRs are fetched
-};
-
-enum class NrKind {
-  kLayered,
-  kLayeredCrc,  // a CRC may stop code words, and none has soft output
-  kFlooding,
-};
-
-// A launch's shape, with what the graph says of it as constants.
-template <class Graph>
-__device__ __forceinline__ decltype(auto) ShapeOf(const DecodeShape& launched) {
-  if constexpr (Graph::kZc == 0) {
-    return (launched);
-  } else {
-    DecodeShape shape = launched;
-    shape.zc = Graph::kZc;
-    shape.zc_magic = static_cast<uint32_t>((uint64_t{1} << 32) / Graph::kZc) + 1;
-    shape.pairs = Graph::kMaxZc / Graph::kZc;
-    return shape;
-  }
-}
 
 // kMessageWidth: kWidth of the messages. kChannelWords: of the extension columns. kAhead: the LLRs
 // of a later thread block are brought to the L2 cache, which pays where a multiprocessor has
@@ -73,6 +48,7 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidt
                          Graph, kMaxRows, uint32_t, kKind == NrKind::kFlooding> {
   static constexpr bool kCrc = kKind == NrKind::kLayeredCrc;
   static constexpr bool kFlooding = kKind == NrKind::kFlooding;
+  static constexpr bool kFolds = Graph::kZc != 0 && kKind == NrKind::kLayered;
   using Rows = NrRows<NrDecoder, Graph, kMaxRows, uint32_t, kFlooding>;
   friend Rows;
   using L = Layout<Graph>;
@@ -81,6 +57,7 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidt
   using Rows::app_;
   using Rows::kStride;
   using Messages = NrMessages<Graph, kMaxRows, kRegisterWords, kMessageWidth>;
+  using Folded = std::conditional_t<kFolds, FoldedBits<Graph, kMaxRows>, NoFoldedBits>;
   static constexpr int kFirstChecks = std::min(kMaxRows, Graph::kDenseRows + 8);
   // Codes of the dense rows alone scale all checks alike.
   static constexpr bool kHasHeavy = kMaxRows > Graph::kDenseRows;
@@ -96,7 +73,9 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidt
   static constexpr int kStaged =
       kStride / kLeastZc * 2 *
       StagedLlr::Words(kLeastZc * (Graph::kCoreColumns + kMaxRows - Graph::kDenseRows));
-  static constexpr int kProgressBegin = kMessagesBegin + std::max(Messages::kSharedWords, kStaged);
+  static constexpr int kFoldedBegin = kMessagesBegin + std::max(Messages::kSharedWords, kStaged);
+  static_assert(kFoldedBegin % 2 == 0);
+  static constexpr int kProgressBegin = kFoldedBegin + Folded::kSharedWords;
   static constexpr int SharedWords(int pairs) {
     constexpr uint32_t kWordsPerPair =
         Progress::kWordsPerPair + (kCrc ? CrcStop::kWordsPerPair : 0);
@@ -111,21 +90,33 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidt
     if constexpr (kCrc) {
       for (uint32_t i = threadIdx.x; i < 2 * shape_.pairs; i += blockDim.x) StopByCrc().Clear(i);
     }
+    if constexpr (kFolds) folded_.Clear();
     Load();
     __syncthreads();
     for (uint32_t iteration = 1;; ++iteration) {
       Rows::Iterate(shape_.rows);
       if constexpr (kFlooding) TakeNext();
       const bool settle = shape_.early_termination || iteration == shape_.max_iterations;
-      if (settle && Settle(
-                        p_.io, shape_, progress_, iteration, Check<0, 1>(), [&] { Write(); },
-                        StopByCrc(), [&] { return Check<1, kFirstChecks>(); },
-                        [&] {
-                          return Check<kFirstChecks, kMaxRows>() |
-                                 FillersThatAreOne(p_.io, shape_, pair_, Rows::row4_ / 4,
-                                                   app_ + threadIdx.x, kStride);
-                        })) {
-        return;
+      if (!settle) continue;
+      if constexpr (kFolds) {
+        // After the last iteration all are looked at anyway.
+        const uint32_t failed = iteration == shape_.max_iterations ? 0 : Check<0, 1>();
+        if (Settle<true>(
+                p_.io, shape_, progress_, iteration, failed, [&] { Write(); }, StopByCrc(),
+                [&] { return CheckFolded(); })) {
+          return;
+        }
+      } else {
+        if (Settle(
+                p_.io, shape_, progress_, iteration, Check<0, 1>(), [&] { Write(); }, StopByCrc(),
+                [&] { return Check<1, kFirstChecks>(); },
+                [&] {
+                  return Check<kFirstChecks, kMaxRows>() |
+                         FillersThatAreOne(p_.io, shape_, pair_, Rows::row4_ / 4,
+                                           app_ + threadIdx.x, kStride);
+                })) {
+          return;
+        }
       }
     }
   }
@@ -139,6 +130,7 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidt
         extension_(p.scales, shared + kExtensionBegin),
         messages_(shared + kMessagesBegin),
         staged_(shared + kMessagesBegin),
+        folded_(shared + kFoldedBegin),
         progress_(shared + kProgressBegin, p.shape.pairs),
         pair_(pair) {}
 
@@ -289,6 +281,19 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidt
     return failed & kSigns;
   }
 
+  // All checks, the fillers' too, of folded bits: this thread's share of them, likewise. Leaves the
+  // bits to Write.
+  __device__ __forceinline__ uint32_t CheckFolded() {
+    DecodeBlock block[2];  // here, for they take a while to come
+    LoadBlocks(p_.io, blockIdx.x, block);
+    folded_.template FoldCore<kStride>(app_ + threadIdx.x);
+    folded_.FoldExtensions(shape_.rows, [&](auto e) {
+      return extension_.template Sum<e>(kIsHeavy<Graph::kDenseRows + e>);
+    });
+    __syncthreads();
+    return folded_.Failed(shape_.rows) | folded_.FillersThatAreOne(shape_.k, block);
+  }
+
   __device__ __forceinline__ auto StopByCrc() const {
     if constexpr (kCrc) {
       return CrcStop(p_.io, shape_, progress_.fail + 2 * shape_.pairs, app_, kStride);
@@ -298,7 +303,12 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidt
   }
 
   __device__ __forceinline__ void Write() {
-    BitWriter(p_.io, shape_, app_, kStride, progress_.state).Write();
+    const BitWriter writer(p_.io, shape_, app_, kStride, progress_.state);
+    if constexpr (kFolds) {
+      folded_.Write(writer, shape_.k);
+    } else {
+      writer.Write();
+    }
     if (p_.io.soft == nullptr) return;
     WriteSoft(p_.io, shape_, progress_.state, [&](uint32_t column, uint32_t half) {
       if (column < Graph::kCoreColumns) {
@@ -313,6 +323,7 @@ class NrDecoder : NrRows<NrDecoder<Graph, kMaxRows, kRegisterWords, kMessageWidt
   Extension extension_;
   Messages messages_;
   uint32_t* staged_;
+  Folded folded_;
   Progress progress_;
   uint32_t pair_;
 };

@@ -109,9 +109,9 @@ class ExtensionColumns {
     return Add2(Fma2(r, kHalfTwoTo10, channel), kHalfMinus128 ^ kSigns);
   }
 
-  // Its bit, in the halves' signs. Of integers of 2^-24 here: (ch + 128) + r, then less 128.
+  // app + 128 of this thread's bit as an integer of 2^-24; of flooding 256 more.
   template <int kExtension>
-  __device__ __forceinline__ uint32_t Bits(bool is_heavy) const {
+  __device__ __forceinline__ uint32_t Sum(bool is_heavy) const {
     const uint32_t stored = Stored<kExtension>();
     uint32_t channel;
     if constexpr (kExtension < kChannelWords) {
@@ -120,10 +120,15 @@ class ExtensionColumns {
       channel = __vmaxu2(UnpackMessage(stored, 0), Both(1));  // -128 is -127
     }
     if constexpr (kFlooding) {
-      const uint32_t sum = Add2(channel, UnpackMessage(messages_[kExtension * kStride], 0));
-      return Add2(sum, Both(2 * 128) ^ kSigns);
+      return Add2(channel, UnpackMessage(messages_[kExtension * kStride], 0));
     }
-    return Add2(Message(totals_[kExtension * kStride], is_heavy, channel), kHalf128 ^ kSigns);
+    return Message(totals_[kExtension * kStride], is_heavy, channel);
+  }
+
+  // Its bit, in the halves' signs.
+  template <int kExtension>
+  __device__ __forceinline__ uint32_t Bits(bool is_heavy) const {
+    return Add2(Sum<kExtension>(is_heavy), (kFlooding ? Both(2 * 128) : kHalf128) ^ kSigns);
   }
 
  private:

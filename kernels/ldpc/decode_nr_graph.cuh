@@ -145,13 +145,15 @@ static_assert(HasTheColumnsOf<BaseGraph1>(kNrBaseGraph1));
 static_assert(HasTheColumnsOf<BaseGraph2>(kNrBaseGraph2));
 struct LargestGraph1 : BaseGraph1 {
   static constexpr int kZc = kLargestZc;
+  static constexpr uint32_t ShiftOf(int edge) { return kNrBaseGraph1[edge].v[1] % kZc; }
   template <int kEdge>
-  static constexpr uint32_t kShift = kNrBaseGraph1[kEdge].v[1] % kZc;
+  static constexpr uint32_t kShift = ShiftOf(kEdge);
 };
 struct LargestGraph2 : BaseGraph2 {
   static constexpr int kZc = kLargestZc;
+  static constexpr uint32_t ShiftOf(int edge) { return kNrBaseGraph2[edge].v[1] % kZc; }
   template <int kEdge>
-  static constexpr uint32_t kShift = kNrBaseGraph2[kEdge].v[1] % kZc;
+  static constexpr uint32_t kShift = ShiftOf(kEdge);
 };
 
 // IEEE 802.16e-2005 8.4.9.2.5.1, rate 1/2. No column takes part in one check only.

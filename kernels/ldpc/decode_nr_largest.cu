@@ -7,8 +7,8 @@ namespace {
 
 using Largest1DenseRows = NrVariant<device::LargestGraph1, 4, 12, 2>;
 using Largest1EightRows = NrVariant<device::LargestGraph1, 8, 14, 2>;
-using Largest1TwelveRows = NrVariant<device::LargestGraph1, 12, 31, 2>;
-using Largest1AllRows = NrVariant<device::LargestGraph1, 46, 103, 1, 4, 36>;
+using Largest1TwelveRows = NrVariant<device::LargestGraph1, 12, 33, 2>;
+using Largest1AllRows = NrVariant<device::LargestGraph1, 46, 103, 1, 4, 26>;
 using Largest2DenseRows = NrVariant<device::LargestGraph2, 4, 0, 2>;
 using Largest2FewRows = NrVariant<device::LargestGraph2, 8, 0, 2>;
 using Largest2AllRows = NrVariant<device::LargestGraph2, 42, 100, 1, 2, 38>;
