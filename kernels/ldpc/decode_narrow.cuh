@@ -15,11 +15,16 @@
 //   u = t + step          step = shift - shift of the edge before in this column, mod zc
 //   word u mod h, with its halves exchanged if u mod zc >= h
 //
+// Where the shifts are constants, at the largest lifting size, the row that writes a word leaves it
+// as it is and with its halves exchanged instead, and the next one reads it turned already
+// (decode_narrow_turns.cuh).
+//
 // What is read is not overwritten by the row that reads it, which writes another slot of the
 // column. Behind the last row of an iteration comes the first, in the same way.
 //
 // Messages are in registers, two edges in a word; in the first kPlainRows rows, and at the end of
-// an odd row, one.
+// an odd row, one. A check goes through its edges in pairs, for what all others say is the same for
+// both but for each other: half as long a chain as edge by edge.
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_NARROW_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_NARROW_CUH_
 
@@ -28,7 +33,9 @@
 #include <algorithm>
 
 #include "kernels/ldpc/decode_device.cuh"
+#include "kernels/ldpc/decode_narrow_edges.cuh"
 #include "kernels/ldpc/decode_narrow_io.cuh"
+#include "kernels/ldpc/decode_narrow_load.cuh"
 #include "kernels/ldpc/decode_narrow_schedule.cuh"
 #include "kernels/ldpc/decode_narrow_word.cuh"
 #include "kernels/ldpc/unroll.cuh"
@@ -49,6 +56,7 @@ class NarrowDecoder {
   using L = Layout<Graph>;
   using S = NarrowSchedule<Graph>;
   using W = NarrowWord<Graph, kMaxRows, kAllRows>;
+  using Edges = NarrowEdges<Graph, kMaxRows, kAllRows>;
   // Codes of the dense rows alone scale all checks alike.
   static constexpr bool kHasHeavy = kMaxRows > Graph::kDenseRows;
 
@@ -91,15 +99,15 @@ class NarrowDecoder {
  public:
   static constexpr int kSharedWords = W::kSharedWords;
 
-  __device__ __forceinline__ NarrowDecoder(const NarrowParameters& p, uint32_t* shared)
-      : w_(p, shared), four_(p.four), half4_(p.half4) {}
+  __device__ __forceinline__ NarrowDecoder(const typename W::P& p, uint32_t* shared)
+      : w_(p, shared), edges_(w_) {}
 
   __device__ __forceinline__ void Run() {
     NarrowIo<Graph, kMaxRows, kAllRows, kCrc> io(w_);
     Unroll<kWords>([&](auto i) {
       registers_[i] = (w_.team == 0 ? kPlainWord<0, i> : kPlainWord<1, i>) ? kHalf128 : kNoMessages;
     });
-    io.Load();
+    NarrowLoader<Graph, kMaxRows, kAllRows>(w_).Load();
     for (uint32_t iteration = 1;; ++iteration) {
       __syncthreads();
       if (w_.team == 0) {
@@ -115,32 +123,6 @@ class NarrowDecoder {
   }
 
  private:
-  // Where an edge's app word lies in its slot, and e.
-  template <int kRow, int kPlace>
-  __device__ __forceinline__ void Locate(uint32_t& at, uint32_t& e) const {
-    constexpr int kEdge = S::template kEdge<kRow, kPlace>;
-    e = w_.row * four_ + w_.p.step[kEdge];
-    at = __viaddmin_u32(e, half4_, e);
-    if constexpr (S::template kReadSlot<kRow, kPlace> < 0) {
-      at += w_.p.last_slot4[L::template kColumn<kEdge>];
-    }
-  }
-  // That word, not turned yet.
-  template <int kRow, int kPlace>
-  __device__ __forceinline__ uint32_t Read(uint32_t at) const {
-    constexpr int kColumn = L::template kColumn<S::template kEdge<kRow, kPlace>>;
-    constexpr int kSlot = S::template kReadSlot<kRow, kPlace>;
-    return *reinterpret_cast<const uint32_t*>(
-        reinterpret_cast<const char*>(w_.Slot(kColumn, kSlot < 0 ? 0 : kSlot)) + at);
-  }
-  template <int kPlace>
-  __device__ __forceinline__ static uint32_t Turn(uint32_t word, uint32_t e, uint32_t turns) {
-    return ((e ^ turns) & 1u << (kNarrowFirstTurn + kPlace)) != 0 ? Exchange(word) : word;
-  }
-  __device__ __forceinline__ static uint32_t Exchange(uint32_t word) {
-    return __byte_perm(word, 0, 0x1032);
-  }
-
   template <int kRow, int kPlace>
   __device__ __forceinline__ uint32_t LoadMessage() const {
     const uint32_t word = registers_[kWordBegin<kRow> + (kPlain<kRow> ? kPlace : kPlace / 2)];
@@ -150,28 +132,28 @@ class NarrowDecoder {
   // decode_narrow_schedule.cuh says who waits for what.
   template <int kRow>
   __device__ __forceinline__ void WaitForHurried() const {
-    WaitAtBarrier(S::template kHurriedBarrier<kRow>, 2 * w_.p.team_threads);
+    WaitAtBarrier(S::template kHurriedBarrier<kRow>, 2 * w_.TeamThreads());
   }
   template <int kRow>
   __device__ __forceinline__ void WaitForAll() const {
     if constexpr (kRow >= 3) {
-      WaitAtBarrier(S::template kAllBarrier<kRow>, 2 * w_.p.team_threads);
+      WaitAtBarrier(S::template kAllBarrier<kRow>, 2 * w_.TeamThreads());
     } else if constexpr (kRow == 2) {
-      WaitAtBarrier(S::template kAllBarrier<kRow>, w_.p.team_threads);
+      WaitAtBarrier(S::template kAllBarrier<kRow>, w_.TeamThreads());
     }
   }
   template <int kRow>
   __device__ __forceinline__ void TellHurried() const {
     if constexpr (kRow + 1 < kMaxRows) {
       if constexpr (S::template kHasLate<kRow + 1>) {
-        ArriveAtBarrier(S::template kHurriedBarrier<kRow + 1>, 2 * w_.p.team_threads);
+        ArriveAtBarrier(S::template kHurriedBarrier<kRow + 1>, 2 * w_.TeamThreads());
       }
     }
   }
   template <int kRow>
   __device__ __forceinline__ void TellAll() const {
     if constexpr (kRow + 3 < kMaxRows) {
-      ArriveAtBarrier(S::template kAllBarrier<kRow + 3>, 2 * w_.p.team_threads);
+      ArriveAtBarrier(S::template kAllBarrier<kRow + 3>, 2 * w_.TeamThreads());
     }
   }
   // Behind kRow, the last row of its team: waits for what the other team tells the rows that the
@@ -190,16 +172,15 @@ class NarrowDecoder {
   // What a row has of its edges before it waits.
   template <int kRow>
   struct Front {
-    uint32_t at[S::template kDegree<kRow>];
-    uint32_t e[S::template kDegree<kRow>];
+    typename Edges::Where where[S::template kDegree<kRow>];
     uint32_t app[S::template kDegree<kRow>];
   };
   template <int kRow>
   __device__ __forceinline__ void ReadAhead(Front<kRow>& f) const {
     Unroll<S::template kDegree<kRow>>([&](auto i) {
       if constexpr (S::template kRead<kRow, i> == S::kAhead) {
-        Locate<kRow, i>(f.at[i], f.e[i]);
-        f.app[i] = Read<kRow, i>(f.at[i]);
+        f.where[i] = edges_.template Locate<kRow, i>();
+        f.app[i] = edges_.template Read<kRow, i>(f.where[i]);
       }
     });
   }
@@ -218,38 +199,59 @@ class NarrowDecoder {
     constexpr int kDegree = S::template kDegree<kRow>;
     constexpr int kFirstLate = S::template kFirstLate<kRow>;
     constexpr int kFirstHurry = S::template kFirstHurry<kRow>;
+    constexpr int kPairs = S::template kPairs<kRow>;
+    // The pair that the first hurried place is in; kPairs if there is none.
+    constexpr int kHurryPair =
+        kFirstHurry < kDegree ? S::template kPairOf<kRow, kFirstHurry> : kPairs;
     uint32_t q[kDegree];
-    uint32_t forward[kDegree];  // all before a place, the extension edge and the limit with them
+    uint32_t both[kPairs];     // of a pair
+    uint32_t forward[kPairs];  // all before a pair, the extension edge and the limit with them
     forward[0] = w_.p.limit;
     if constexpr (kRow >= Graph::kDenseRows) {
       forward[0] = BoxPlus(w_.p.limit, w_.Channel(kRow - Graph::kDenseRows));
     }
-    const uint32_t turns = w_.p.turns[kRow];
+    const uint32_t turns = edges_.template Turns<kRow>();
     Unroll<kDegree>([&](auto i) {
-      if constexpr (S::template kRead<kRow, i> != S::kAhead) Locate<kRow, i>(f.at[i], f.e[i]);
+      if constexpr (S::template kRead<kRow, i> != S::kAhead)
+        f.where[i] = edges_.template Locate<kRow, i>();
     });
     const auto take = [&](auto i) {
-      q[i] = Fma2(LoadMessage<kRow, i>(), kHalfMinusTwoTo10, Turn<i>(f.app[i], f.e[i], turns));
+      q[i] = Fma2(LoadMessage<kRow, i>(), kHalfMinusTwoTo10,
+                  Edges::template Turn<i>(f.app[i], f.where[i], turns));
     };
     const auto chain = [&](auto i) {
-      if constexpr (i + 1 < kDegree) forward[i + 1] = BoxPlus(forward[i], q[i]);
+      constexpr int kPair = S::template kPairOf<kRow, i>;
+      constexpr int kFirst = S::template kPairBegin<kRow, kPair>;
+      if constexpr (i + 1 == S::template kPairBegin<kRow, kPair + 1>) {
+        both[kPair] = i == kFirst ? q[i] : BoxPlus(q[kFirst], q[i]);
+        if constexpr (kPair + 1 < kPairs) forward[kPair + 1] = BoxPlus(forward[kPair], both[kPair]);
+      }
     };
     Unroll<kDegree>([&](auto i) {
       if constexpr (S::template kRead<kRow, i> == S::kAhead) take(i);
     });
     WaitForAll<kRow>();
     Unroll<kDegree>([&](auto i) {
-      if constexpr (S::template kRead<kRow, i> == S::kEarly) f.app[i] = Read<kRow, i>(f.at[i]);
+      if constexpr (S::template kRead<kRow, i> == S::kEarly)
+        f.app[i] = edges_.template Read<kRow, i>(f.where[i]);
     });
     Unroll<kDegree>([&](auto i) {
       if constexpr (S::template kRead<kRow, i> == S::kEarly) take(i);
     });
     Unroll<kFirstLate>(chain);
+    uint32_t y[kDegree];
+    const auto scale = [&](uint32_t x) {
+      constexpr bool kIsHeavy = kHasHeavy && Graph::kDegree[kRow] >= kHeavyDegree;
+      return kIsHeavy ? w_.p.heavy.Of(x) : w_.p.light.WithoutOffset(x);
+    };
+    // Of one alone the message does not need what is late.
+    constexpr bool kOneIsLate = kFirstLate + 1 == kDegree;
+    if constexpr (kOneIsLate) y[kFirstLate] = scale(forward[kPairs - 1]);
     if constexpr (S::template kHasLate<kRow>) {
       WaitForHurried<kRow>();
       Unroll<kDegree - kFirstLate>([&](auto j) {
         constexpr int kPlace = kFirstLate + j;
-        f.app[kPlace] = Read<kRow, kPlace>(f.at[kPlace]);
+        f.app[kPlace] = edges_.template Read<kRow, kPlace>(f.where[kPlace]);
       });
       Unroll<kDegree - kFirstLate>([&](auto j) {
         take(Constant<kFirstLate + j>());
@@ -257,35 +259,47 @@ class NarrowDecoder {
       });
     }
 
-    uint32_t y[kDegree];
-    uint32_t backward = 0;  // all from a place on
+    uint32_t backward = 0;  // all from a pair on
+    const auto meet = [&](auto pair) {
+      constexpr bool kIsLast = pair + 1 == kPairs;
+      if constexpr (!kIsLast) forward[pair] = BoxPlus(forward[pair], backward);  // all others
+      backward = kIsLast ? both[pair] : BoxPlus(backward, both[pair]);
+    };
     const auto check = [&](auto i) {
-      const uint32_t x = i == kDegree - 1 ? forward[i] : BoxPlus(forward[i], backward);
-      backward = i == kDegree - 1 ? q[i] : BoxPlus(backward, q[i]);
-      constexpr bool kIsHeavy = kHasHeavy && Graph::kDegree[kRow] >= kHeavyDegree;
-      y[i] = kIsHeavy ? w_.p.heavy.Of(x) : w_.p.light.WithoutOffset(x);
+      if constexpr (!(kOneIsLate && i == kFirstLate)) {
+        constexpr int kPair = S::template kPairOf<kRow, i>;
+        constexpr int kFirst = S::template kPairBegin<kRow, kPair>;
+        constexpr bool kIsAlone = kFirst + 1 == S::template kPairBegin<kRow, kPair + 1>;
+        y[i] =
+            scale(kIsAlone ? forward[kPair]
+                           : BoxPlus(forward[kPair], q[i == kFirst ? kFirst + !kIsAlone : kFirst]));
+      }
     };
-    const auto put = [&](auto i) {
-      w_.Slot(L::template kColumn<S::template kEdge<kRow, i>>,
-              S::template kWriteSlot<kRow, i>)[w_.row] = Fma2(y[i], kHalfTwoTo10, q[i]);
+    const auto put = [&](auto i) { edges_.template Put<kRow, i>(Fma2(y[i], kHalfTwoTo10, q[i])); };
+    // Those that hurry, or the others.
+    const auto give = [&](auto pair, auto hurries) {
+      constexpr int kEnd = S::template kPairBegin<kRow, pair + 1>;
+      Unroll<kEnd - S::template kPairBegin<kRow, pair>>([&](auto k) {
+        constexpr int kPlace = kEnd - 1 - k;
+        if constexpr (S::template kHurries<kRow, kPlace> == bool(hurries)) {
+          check(Constant<kPlace>());
+          put(Constant<kPlace>());
+        }
+      });
     };
-    Unroll<kDegree - kFirstHurry>([&](auto j) {
-      constexpr int kPlace = kDegree - 1 - j;
-      check(Constant<kPlace>());
-      if constexpr (S::template kHurries<kRow, kPlace>) put(Constant<kPlace>());
+    Unroll<kPairs - kHurryPair>([&](auto j) {
+      constexpr int kPair = kPairs - 1 - j;
+      meet(Constant<kPair>());
+      give(Constant<kPair>(), Constant<1>());
     });
     TellHurried<kRow>();
     constexpr int kNext = kRow + 2 < kMaxRows ? kRow + 2 : kRow;  // kRow: none
     Front<kNext> next;
     if constexpr (kNext != kRow) ReadAhead<kNext>(next);
-    Unroll<kDegree - kFirstHurry>([&](auto j) {
-      constexpr int kPlace = kDegree - 1 - j;
-      if constexpr (!S::template kHurries<kRow, kPlace>) put(Constant<kPlace>());
-    });
-    Unroll<kFirstHurry>([&](auto j) {
-      constexpr int kPlace = kFirstHurry - 1 - j;
-      check(Constant<kPlace>());
-      put(Constant<kPlace>());
+    Unroll<kPairs>([&](auto j) {
+      constexpr int kPair = kPairs - 1 - j;
+      if constexpr (kPair < kHurryPair) meet(Constant<kPair>());
+      give(Constant<kPair>(), Constant<0>());
     });
     TellAll<kRow>();
     Unroll<kDegree>([&](auto i) {
@@ -308,15 +322,14 @@ class NarrowDecoder {
   }
 
   W w_;
-  uint32_t four_;  // unknown to the compiler: multiplications have a pipe that is less used
-  uint32_t half4_;
+  Edges edges_;
   uint32_t registers_[kWords];
 };
 
 template <class Graph, int kMaxRows, int kPlainRows, bool kAllRows, bool kCrc>
 __global__ void __launch_bounds__(Graph::kMaxZc, 1)
-    DecodeNarrowKernel(const __grid_constant__ NarrowParameters parameters) {
-  extern __shared__ uint32_t shared[];
+    DecodeNarrowKernel(const __grid_constant__ NarrowParametersOf<Graph> parameters) {
+  extern __shared__ __align__(16) uint32_t shared[];
   NarrowDecoder<Graph, kMaxRows, kPlainRows, kAllRows, kCrc> decoder(parameters, shared);
   decoder.Run();
 }

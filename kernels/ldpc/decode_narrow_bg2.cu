@@ -4,6 +4,8 @@
 namespace baseband::ldpc {
 namespace {
 
+using LargestDenseRows = NarrowVariant<device::LargestGraph2, 4, 4, true>;
+using LargestAllRows = NarrowVariant<device::LargestGraph2, 42, 42, true>;
 using DenseRows = NarrowVariant<device::BaseGraph2, 4, 4, true>;
 using AllRows = NarrowVariant<device::BaseGraph2, 42, 42, true>;
 using AnyRows = NarrowVariant<device::BaseGraph2, 42, 42, false>;
@@ -11,9 +13,12 @@ using AnyRows = NarrowVariant<device::BaseGraph2, 42, 42, false>;
 }  // namespace
 
 absl::Status LaunchNarrow2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
-  return LaunchNarrow<DenseRows, AllRows, AnyRows>(batch, engine, stream);
+  return LaunchNarrow<LargestDenseRows, LargestAllRows, DenseRows, AllRows, AnyRows>(batch, engine,
+                                                                                     stream);
 }
 
-absl::Status PrepareNarrow2() { return PrepareNarrow<DenseRows, AllRows, AnyRows>(); }
+absl::Status PrepareNarrow2() {
+  return PrepareNarrow<LargestDenseRows, LargestAllRows, DenseRows, AllRows, AnyRows>();
+}
 
 }  // namespace baseband::ldpc

@@ -1,11 +1,9 @@
-// How a code word comes into the narrow decoder (decode_narrow.cuh), and how it leaves: the LLRs
-// into its slots, and after an iteration the decided bits, the checks and the result. Device code.
+// How a code word leaves the narrow decoder (decode_narrow.cuh): after an iteration the decided
+// bits, the checks and the result. How it comes in: decode_narrow_load.cuh. Device code.
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_NARROW_IO_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_NARROW_IO_CUH_
 
 #include <cuda_runtime_api.h>
-
-#include <algorithm>
 
 #include "kernels/ldpc/decode_device.cuh"
 #include "kernels/ldpc/decode_narrow_word.cuh"
@@ -20,103 +18,28 @@ class NarrowIo {
  public:
   __device__ __forceinline__ explicit NarrowIo(const W& word) : w_(word) {}
 
-  // The LLRs as app without messages, at the places where the last row would have left them.
-  __device__ __forceinline__ void Load() {
-    const DecodeShape& shape = w_.p.shape;
-    const DecodeBlock block = w_.p.io.blocks[blockIdx.x];
-    const auto skip = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(block.llr) % 4);
-    const uint32_t words = block.llr_count == 0 ? 0 : (skip + block.llr_count + 3) / 4;
-    const auto target =
-        static_cast<uint32_t>(__cvta_generic_to_shared(w_.shared + W::kStagedBegin));
-#pragma unroll 4
-    for (uint32_t w = threadIdx.x; w < words; w += blockDim.x) {
-      asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(target + 4 * w),
-                   "l"(block.llr - skip + 4 * w)
-                   : "memory");
-    }
-    if (threadIdx.x < 32) {
-      if (threadIdx.x < W::kBitsStride)
-        w_.shared[W::kBitsBegin + kNarrowZeroBits / 32 + threadIdx.x] = 0;
-      if (threadIdx.x < 2) w_.shared[W::kCrcBegin + threadIdx.x] = 0;
-    }
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    __syncthreads();
-    if (w_.row >= w_.p.half) return;
-
-    // Columns begin .. end - 1 are plain: all of their bits were received.
-    const auto* staged = reinterpret_cast<const int8_t*>(w_.shared + W::kStagedBegin) + skip;
-    const uint32_t columns = Graph::kCoreColumns + w_.Rows() - Graph::kDenseRows;
-    const uint32_t begin = (shape.punctured_bits + shape.zc - 1) / shape.zc;
-    uint32_t end = begin;
-    if (!shape.hard_input) {
-      end = (block.llr_count + shape.punctured_bits) / shape.zc;
-      if (block.num_filler != 0) end = min(end, (shape.k - block.num_filler) / shape.zc);
-      end = max(begin, min(columns, end));
-    }
-    // Some loads, then some stores: the compiler does not move a load before a store.
-    const auto load_plain = [&](uint32_t c, uint32_t position, uint32_t other) {
-      const int8_t* column = staged + (c * shape.zc - shape.punctured_bits);
-      return Biased(column[position]) | Biased(column[other]) << 16;
-    };
-    uint32_t next = begin + (begin + w_.team) % 2;
-    constexpr int kCoreAtOnce = 4;
-    constexpr int kAtOnce = 3;
-#pragma unroll 1
-    for (; next + 2 * kCoreAtOnce <= min(end, static_cast<uint32_t>(Graph::kCoreColumns)) + 1;
-         next += 2 * kCoreAtOnce) {
-      uint32_t both[kCoreAtOnce];
-      Unroll<kCoreAtOnce>([&](auto i) {
-        const uint32_t position = w_.LastPosition(next + 2 * i);
-        both[i] = load_plain(next + 2 * i, position, w_.OtherHalf(position));
-      });
-      Unroll<kCoreAtOnce>(
-          [&](auto i) { *w_.LastWord(next + 2 * i) = Fma2(both[i], kHalfTwoTo10, 0); });
-    }
-    const uint32_t core_done = next;
-    next = Graph::kCoreColumns + w_.team;
-#pragma unroll 1
-    for (; next + 2 * kAtOnce <= end + 1; next += 2 * kAtOnce) {
-      uint32_t both[kAtOnce];
-      Unroll<kAtOnce>(
-          [&](auto i) { both[i] = load_plain(next + 2 * i, w_.row, w_.row + w_.p.half); });
-      Unroll<kAtOnce>([&](auto i) {
-        w_.Channel(next + 2 * i - Graph::kCoreColumns) = Fma2(both[i], kHalfTwoTo10, kHalfMinus128);
-      });
-    }
-    // What is left.
-#pragma unroll 1
-    for (uint32_t c = w_.team; c < columns; c += 2) {
-      if (c >= begin && c < core_done) c = core_done;
-      if (c >= Graph::kCoreColumns && c < next) c = next;
-      if (c >= columns) break;
-      const uint32_t position = c < Graph::kCoreColumns ? w_.LastPosition(c) : w_.row;
-      const auto load = [&](uint32_t at) {
-        return static_cast<uint32_t>(LoadChannel(shape, block, staged, c * shape.zc + at) + 128);
-      };
-      const uint32_t both = load(position) | load(w_.OtherHalf(position)) << 16;
-      if (c < Graph::kCoreColumns) {
-        *w_.LastWord(c) = Fma2(both, kHalfTwoTo10, 0);
-      } else {
-        w_.Channel(c - Graph::kCoreColumns) = Fma2(both, kHalfTwoTo10, kHalfMinus128);
-      }
-    }
-  }
-
   // Evaluates the checks, and if the code word is finished, writes all of it and returns true.
   __device__ __forceinline__ bool Settle(uint32_t iteration) {
+    const bool is_last = iteration == w_.p.shape.max_iterations;
     __syncthreads();
     Decide();
+    if (W::kExtensions > 0 && is_last) DecideExtensions();
+    __syncthreads();
+    if (w_.Half() % 32 != 0) {
+      Unfold();
+      __syncthreads();
+    }
+    const uint32_t num_bits = w_.shared[W::kBlockBegin];
+    if (is_last) WriteBits(num_bits);  // on their way while the checks are made
     // Almost every wrong code word breaks a check of the first rows.
-    bool fails = __syncthreads_or(Fails(0, Graph::kDenseRows));
-    if (W::kExtensions > 0 && !fails) {
+    bool fails = __syncthreads_or(Fails(0, is_last ? w_.Rows() : Graph::kDenseRows));
+    if (W::kExtensions > 0 && !fails && !is_last) {
       DecideExtensions();
       __syncthreads();
       fails = __syncthreads_or(Fails(Graph::kDenseRows, w_.Rows()));
     }
-    const DecodeBlock& block = w_.p.io.blocks[blockIdx.x];
-    const uint32_t num_bits = w_.p.shape.k - block.num_filler;
-    if (!fails && block.num_filler != 0) fails = __syncthreads_or(AnyFillerIsOne(num_bits));
-    if (fails && iteration < w_.p.shape.max_iterations) {
+    if (!fails && num_bits != w_.p.shape.k) fails = __syncthreads_or(AnyFillerIsOne(num_bits));
+    if (fails && !is_last) {
       if constexpr (kCrc) {
         if (!StopsByCrc(num_bits)) return false;
       } else {
@@ -127,18 +50,13 @@ class NarrowIo {
       DecodeResult result;
       result.iterations = static_cast<uint16_t>(iteration);
       result.parity_ok = !fails;
-      w_.p.io.results[block.result_index] = result;
+      w_.p.io.results[w_.shared[W::kBlockBegin + 2]] = result;
     }
-    WriteBits(reinterpret_cast<uint32_t*>(w_.p.io.bits + block.bits_offset), num_bits);
+    if (!is_last) WriteBits(num_bits);
     return true;
   }
 
  private:
-  // One LLR as ch + 128.
-  __device__ __forceinline__ static uint32_t Biased(int8_t llr) {
-    return static_cast<uint32_t>(__viaddmax_s32(llr, 128, 1));  // -128 reads as -127
-  }
-
   // 32 bits from bit `at` of an array on.
   __device__ __forceinline__ static uint32_t BitsAt(const uint32_t* words, uint32_t at) {
     return __funnelshift_r(words[at / 32], words[at / 32 + 1], at);
@@ -147,12 +65,13 @@ class NarrowIo {
     return count >= 32 ? ~0u : (1u << count) - 1;
   }
 
-  // `bits` from the slots. By all threads, after a barrier; one follows.
+  // `bits`, or `folded` if half a column is not whole words, from the slots. By all threads, after
+  // a barrier; one follows.
   __device__ __forceinline__ void Decide() {
     const uint32_t lane = w_.row % 32;
     const uint32_t word = w_.row / 32;
-    const bool whole_words = w_.p.half % 32 == 0;
-    const uint32_t half_words = w_.p.half / 32;
+    const bool whole_words = w_.Half() % 32 == 0;
+    const uint32_t half_words = w_.Half() / 32;
     constexpr int kColumns = Graph::kCoreColumns / 2;
     static_assert(Graph::kCoreColumns % 2 == 0);
     uint32_t app[kColumns];
@@ -173,27 +92,22 @@ class NarrowIo {
             lane == 0 ? low : high;
       }
     });
-    __syncthreads();
-    if (!whole_words) {
-      Unfold();
-      __syncthreads();
-    }
   }
   // `bits` from `folded`.
   __device__ __forceinline__ void Unfold() {
-    for (uint32_t i = threadIdx.x; i < Graph::kCoreColumns * W::kBitsStride; i += blockDim.x) {
+    for (uint32_t i = threadIdx.x; i < Graph::kCoreColumns * W::kBitsStride; i += w_.Threads()) {
       const uint32_t c = i / W::kBitsStride;
       uint32_t segment = 32 * (i - c * W::kBitsStride);
-      if (segment >= 2 * w_.p.shape.zc + 32) continue;
+      if (segment >= 2 * w_.Zc() + 32) continue;
       uint32_t which = 0;
-      while (segment >= w_.p.half) {
-        segment -= w_.p.half;
+      while (segment >= w_.Half()) {
+        segment -= w_.Half();
         which ^= 1;
       }
       uint32_t bits = 0;
-      for (uint32_t filled = 0; filled < 32; filled += w_.p.half - segment, segment = 0) {
+      for (uint32_t filled = 0; filled < 32; filled += w_.Half() - segment, segment = 0) {
         bits |= (BitsAt(w_.shared + W::kFoldedBegin + (c * 2 + which) * W::kFoldedStride, segment) &
-                 LowBits(w_.p.half - segment))
+                 LowBits(w_.Half() - segment))
                 << filled;
         which ^= 1;
       }
@@ -229,27 +143,31 @@ class NarrowIo {
   }
 
   // Whether one of this thread's share of the checks of rows from .. to - 1 does not hold. A warp
-  // takes a row, a thread of it 32 checks.
+  // takes a row, a thread of it 32 checks, with half of their edges.
   __device__ __forceinline__ bool Fails(uint32_t from, uint32_t to) const {
-    const uint32_t lane = threadIdx.x % 32;
-    const uint32_t half_words = w_.p.team_threads / 32;
-    if (lane >= 2 * half_words) return false;
-    const uint32_t side = lane >= half_words ? 1 : 0;
-    const uint32_t word = lane - side * half_words;
-    const uint32_t first = side * w_.p.half + 32 * word;
-    const uint32_t mask = LowBits(w_.p.half - 32 * word);
+    const uint32_t lane = threadIdx.x % 16;
+    const uint32_t half_words = w_.TeamThreads() / 32;
+    static_assert(2 * W::kHalfWords <= 16);
+    const bool is_idle = lane >= 2 * half_words;
+    const uint32_t side = !is_idle && lane >= half_words ? 1 : 0;
+    const uint32_t word = is_idle ? 0 : lane - side * half_words;
+    const uint32_t first = side * w_.Half() + 32 * word;
+    const uint32_t mask = LowBits(w_.Half() - 32 * word);
+    const uint32_t part = threadIdx.x / 16 % 2;
     uint32_t failed = 0;
-    for (uint32_t r = from + threadIdx.x / 32; r < to; r += blockDim.x / 32) {
+#pragma unroll 1
+    for (uint32_t r = from + threadIdx.x / 32; r < to; r += w_.Threads() / 32) {
       uint32_t parity = 0;
-      if (r >= Graph::kDenseRows) {
+      if (part == 0 && r >= Graph::kDenseRows) {
         parity = w_.shared[W::kExtensionBegin +
                            ((r - Graph::kDenseRows) * 2 + side) * W::kHalfWords + word];
       }
-      for (uint32_t i = w_.p.check_begin[r]; i < w_.p.check_begin[r + 1]; ++i) {
+      for (uint32_t i = w_.p.check_begin[r] + part; i < w_.p.check_begin[r + 1]; i += 2) {
         Unroll<4>([&](auto j) {
           parity ^= BitsAt(w_.shared + W::kBitsBegin, w_.p.check[i].first_bit[j] + first);
         });
       }
+      parity ^= __shfl_xor_sync(~0u, parity, 16);
       failed |= parity & mask;
     }
     return failed != 0;
@@ -258,17 +176,16 @@ class NarrowIo {
   // Which of `bits` is the one of a position.
   __device__ __forceinline__ uint32_t FirstBit(uint32_t column, uint32_t position) const {
     const uint32_t shift = w_.p.last_shift[column];
-    return column * (W::kBitsStride * 32) + position - shift +
-           (position < shift ? w_.p.shape.zc : 0);
+    return column * (W::kBitsStride * 32) + position - shift + (position < shift ? w_.Zc() : 0);
   }
 
   // Whether one of this thread's share of the fillers, bits num_bits .. k - 1, was decided 1.
   __device__ __forceinline__ bool AnyFillerIsOne(uint32_t num_bits) const {
-    const uint32_t zc = w_.p.shape.zc;
+    const uint32_t zc = w_.Zc();
     uint32_t ones = 0;
 #pragma unroll 1
-    for (uint32_t bit = num_bits + threadIdx.x; bit < w_.p.shape.k; bit += blockDim.x) {
-      const uint32_t column = Divide(bit, w_.p.shape.zc_magic);
+    for (uint32_t bit = num_bits + threadIdx.x; bit < w_.p.shape.k; bit += w_.Threads()) {
+      const uint32_t column = w_.ColumnOf(bit);
       const uint32_t at = FirstBit(column, bit - column * zc);
       ones |= w_.shared[W::kBitsBegin + at / 32] >> (at % 32) & 1;
     }
@@ -277,7 +194,7 @@ class NarrowIo {
 
   // What decode_crc.cuh says, of one code word.
   __device__ __forceinline__ bool StopsByCrc(uint32_t num_bits) {
-    const uint32_t zc = w_.p.shape.zc;
+    const uint32_t zc = w_.Zc();
     uint32_t* crc = w_.shared + W::kCrcBegin;  // the sum; whether there is a bit that is 1
     uint32_t sum = 0;
     uint32_t ones = 0;
@@ -306,10 +223,11 @@ class NarrowIo {
     return stops;
   }
 
-  __device__ __forceinline__ void WriteBits(uint32_t* to, uint32_t num_bits) const {
-    const uint32_t zc = w_.p.shape.zc;
-    for (uint32_t w = threadIdx.x; w * 32 < num_bits; w += blockDim.x) {
-      uint32_t column = Divide(w * 32, w_.p.shape.zc_magic);
+  __device__ __forceinline__ void WriteBits(uint32_t num_bits) const {
+    auto* to = reinterpret_cast<uint32_t*>(w_.p.io.bits + w_.shared[W::kBlockBegin + 1]);
+    const uint32_t zc = w_.Zc();
+    for (uint32_t w = threadIdx.x; w * 32 < num_bits; w += w_.Threads()) {
+      uint32_t column = w_.ColumnOf(w * 32);
       uint32_t position = w * 32 - column * zc;
       uint32_t bits = 0;
       for (uint32_t filled = 0; filled < 32 && column < Graph::kCoreColumns;

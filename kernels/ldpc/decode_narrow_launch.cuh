@@ -22,29 +22,40 @@ constexpr int NarrowChecks() {
 }
 
 // Of a code with the first rows of Graph; zc is even.
-template <class Graph>
-device::NarrowParameters MakeNarrowParameters(const DecodeBatch& batch, const Engine& engine) {
+template <class Graph, int kMaxRows>
+device::NarrowParametersOf<Graph> MakeNarrowParameters(const DecodeBatch& batch,
+                                                       const Engine& engine) {
   using Schedule = device::NarrowSchedule<Graph>;
   static_assert(Schedule::FirstLightRow() <= 32);  // see heavy_rows
   static_assert(NarrowChecks<Graph>() <= device::kNarrowMaxChecks);
   const Code& code = *batch.code;
-  device::NarrowParameters p{};
+  device::NarrowParametersOf<Graph> p{};
+  constexpr bool kTurns = Graph::kZc == 0;
   p.io = MakeIo(batch);
   p.shape = MakeShape(batch, engine, 1);
   p.heavy = HeavyScaleOf(engine);
   p.light = LightScaleOf(engine);
   p.limit = LimitHalves(engine);
   p.half = p.shape.zc / 2;
-  p.half4 = 4 * p.half;
-  p.four = 4;
   p.team_threads = (p.half + 31) / 32 * 32;
   const absl::Span<const Edge> edges = code.edges();
   for (size_t e = 0; e < edges.size(); ++e) {
     const uint32_t column = edges[e].column;
     if (column >= Graph::kCoreColumns) continue;
     p.last_shift[column] = edges[e].shift;
-    p.last_slot4[column] =
-        static_cast<uint32_t>(Schedule::kTable.write_slot[e] * Graph::kMaxZc / 2 * 4);
+    const auto slot = static_cast<uint32_t>(Schedule::kTable.write_slot[e] * Graph::kMaxZc / 2);
+    if constexpr (kTurns) {
+      p.last_word[column] = slot;
+      p.last_slot4[column] = 4 * slot;
+    } else {
+      const bool exchanged = device::NarrowTurns<Graph, kMaxRows>::kTable.exchanged[e];
+      p.last_word[column] = 2 * slot + (exchanged ? p.half : 0);
+      p.last_copy[column] = 2 * slot + (exchanged ? 0 : p.half);
+    }
+  }
+  if constexpr (kTurns) {
+    p.half4 = 4 * p.half;
+    p.four = 4;
   }
   uint32_t before[Graph::kCoreColumns];
   std::copy_n(p.last_shift, Graph::kCoreColumns, before);
@@ -57,10 +68,12 @@ device::NarrowParameters MakeNarrowParameters(const DecodeBatch& batch, const En
       const uint32_t column = edge.column;
       if (column < Graph::kCoreColumns) {
         const uint32_t step = (edge.shift + p.shape.zc - before[column]) % p.shape.zc;
-        const int place = Schedule::kTable.place[e];
-        const bool long_step = step >= p.half;
-        p.step[e] = 4 * (step - (long_step ? 2 : 1) * p.half);
-        if (!long_step) p.turns[r] |= 1u << (device::kNarrowFirstTurn + place);
+        if constexpr (kTurns) {
+          const int place = Schedule::kTable.place[e];
+          const bool long_step = step >= p.half;
+          p.step[e] = 4 * (step - (long_step ? 2 : 1) * p.half);
+          if (!long_step) p.turns[r] |= 1u << (device::kNarrowFirstTurn + place);
+        }
         before[column] = edge.shift;
         if (in_row % 4 == 0) {
           for (uint16_t& bit : p.check[fours].first_bit) bit = device::kNarrowZeroBits;
@@ -82,6 +95,7 @@ device::NarrowParameters MakeNarrowParameters(const DecodeBatch& batch, const En
 template <class Graph, int kMaxRows, int kPlainRows, bool kAllRows>
 struct NarrowVariant {
   static bool Takes(const Code& code) {
+    if (Graph::kZc != 0 && code.zc() != Graph::kZc) return false;
     return kAllRows ? code.rows() == kMaxRows : code.rows() <= kMaxRows;
   }
   template <bool kCrc>
@@ -99,7 +113,7 @@ struct NarrowVariant {
   // `crc_powers`: see device::DecodeIo; null if no CRC stops code words.
   static absl::Status Launch(const DecodeBatch& batch, const Engine& engine,
                              const uint32_t* crc_powers, cudaStream_t stream) {
-    device::NarrowParameters p = MakeNarrowParameters<Graph>(batch, engine);
+    device::NarrowParametersOf<Graph> p = MakeNarrowParameters<Graph, kMaxRows>(batch, engine);
     p.io.crc_powers = crc_powers;
     return LaunchKernel(crc_powers != nullptr ? Kernel<true>() : Kernel<false>(), batch.num_blocks,
                         static_cast<int>(2 * p.team_threads), kSharedBytes, p, stream);

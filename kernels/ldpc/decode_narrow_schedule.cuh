@@ -116,6 +116,19 @@ struct NarrowSchedule {
   static constexpr int HurriedBarrier(int row) { return 2 + row % 4; }
   static constexpr int AllBarrier(int row) { return row == 2 ? 1 : 6 + row % 6; }
 
+  // A check takes its places in pairs, for two have all but themselves in common. Those read late
+  // begin a new one; of an odd number the last is alone. kPairBegin of a row's last pair + 1 is the
+  // number of its places.
+  static constexpr int PairOf(int row, int place) {
+    const int first_late = kTable.row[row].first_late;
+    return place < first_late ? place / 2 : (first_late + 1) / 2 + (place - first_late) / 2;
+  }
+  static constexpr int PairBegin(int row, int pair) {
+    int place = 0;
+    while (place < kTable.row[row].degree && PairOf(row, place) < pair) ++place;
+    return place;
+  }
+
   // Behind the last heavy row.
   static constexpr int FirstLightRow() {
     int row = 0;
@@ -132,6 +145,12 @@ struct NarrowSchedule {
   static constexpr int kFirstLate = kTable.row[kRow].first_late;
   template <int kRow>
   static constexpr int kFirstHurry = kTable.row[kRow].first_hurry;
+  template <int kRow>
+  static constexpr int kPairs = PairOf(kRow, kDegree<kRow> - 1) + 1;
+  template <int kRow, int kPlace>
+  static constexpr int kPairOf = PairOf(kRow, kPlace);
+  template <int kRow, int kPair>
+  static constexpr int kPairBegin = PairBegin(kRow, kPair);
   template <int kRow>
   static constexpr bool kHasLate = kFirstLate<kRow> < kDegree<kRow>;
   template <int kRow>

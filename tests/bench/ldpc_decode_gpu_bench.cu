@@ -2,9 +2,10 @@
 // then prints information bits per second and the time of a launch, beside what open cuPHY reaches
 // on an H200 (measured with its own bench, same code, iterations and counting).
 //
-//   ldpc_decode_gpu_bench [table|early|sizes|batches|all]
+//   ldpc_decode_gpu_bench [table|early|few|sizes|batches|all]
 //
-// `early` are the table's rows of code words that stop early, and of as many that do not.
+// `early` are the table's rows of code words that stop early, and of as many that do not; `few`
+// those of a code word or some, which are decoded soon rather than many at once.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -265,7 +266,8 @@ void RunBatches(cudaStream_t stream) {
 
 int main(int argc, char** argv) {
   const bool early_alone = argc > 1 && std::strcmp(argv[1], "early") == 0;
-  const ldpc::Parts parts(argc > 1 && !early_alone ? argv[1] : "table");
+  const bool few_alone = argc > 1 && std::strcmp(argv[1], "few") == 0;
+  const ldpc::Parts parts(argc > 1 && !early_alone && !few_alone ? argv[1] : "table");
   Check(ldpc::PrepareDecodeKernels().ok(), "PrepareDecodeKernels");
   const auto stream = Value(cuda::Stream::Create());
   const auto nr = [](int base_graph, int zc, int rows) {
@@ -337,14 +339,16 @@ int main(int argc, char** argv) {
   if (parts.Has("table")) {
     for (const Case& test : cases) {
       if (early_alone && !(test.num_blocks > 1000 && test.form <= Form::kCrc)) continue;
+      if (few_alone && test.num_blocks > 1000) continue;
       Run(test, stream.get());
     }
     for (const auto& test : early) {
+      if (few_alone) break;
       Run({test.name, test.code, test.ebn0_db, 5280, true, "", test.form, 1, 1, "ebn0"},
           stream.get());
     }
   }
-  if (parts.Has("table") && !early_alone) {
+  if (parts.Has("table") && !early_alone && !few_alone) {
     RunBeside(stream.get());
   }
   if (parts.Has("sizes")) RunSizes(stream.get());
