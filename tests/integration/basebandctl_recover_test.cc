@@ -224,6 +224,9 @@ TEST_F(BasebandctlRecoverTest, WhatThePeakIsOfIsSaid) {
   const std::string pilots = "--known=" + Path("pilots.cf32");
   EXPECT_THAT(recover({}), HasSubstr(" times the power of the next\n"));
   EXPECT_THAT(recover({"--pilots=dvbs2", pilots}),
+              HasSubstr(" times the power of the next, by the known symbols alone if they lie all"
+                        " over the frame\n"));
+  EXPECT_THAT(recover({"--pilots=dvbs2", pilots, "--coarse=known"}),
               HasSubstr(" times the power of the next, by the known symbols alone\n"));
   EXPECT_THAT(recover({"--pilots=dvbs2", pilots, "--coarse=power"}),
               HasSubstr(" times the power of the next\n"));

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "client/ctl/carrier/carrier_flags.h"
 #include "client/ctl/common/angles.h"
 #include "client/ctl/common/terminal.h"
@@ -54,9 +55,18 @@ std::string DescribeReach(const v1::CarrierReach& reach) {
                       absl::StrFormat(", modulo %.6g cycles/symbol", reach.modulo()));
 }
 
-// Known symbols that lie apart have many peaks alike, of which the other symbols choose one.
-bool ByKnownSymbols(const v1::CarrierGroup& group) {
-  return group.coarse() == v1::COARSE_METHOD_KNOWN_SYMBOLS;
+// Whose peak it is. Known symbols that lie apart have many alike, of which the other symbols choose
+// one; where they lie all over the frame the server looks at them alone, if it is left to it.
+absl::string_view OfKnownSymbols(const v1::CarrierGroup& group) {
+  if (!group.has_known()) return "";
+  switch (group.coarse()) {
+    case v1::COARSE_METHOD_KNOWN_SYMBOLS:
+      return ", by the known symbols alone";
+    case v1::COARSE_METHOD_UNSPECIFIED:
+      return ", by the known symbols alone if they lie all over the frame";
+    default:
+      return "";
+  }
 }
 
 void PrintOne(const CarrierReport& report, std::FILE* stream) {
@@ -100,7 +110,7 @@ void PrintOne(const CarrierReport& report, std::FILE* stream) {
   row("EVM", absl::StrFormat("%s, MER %.2f dB", Percent(result.evm()), result.mer_db()));
   if (result.peak_ratio() != 0) {
     row("peak", absl::StrCat(PeakRatio(result.peak_ratio()), " times the power of the next",
-                             ByKnownSymbols(report.group) ? ", by the known symbols alone" : ""));
+                             OfKnownSymbols(report.group)));
   }
   if (const std::string reach = DescribeReach(report.recovered->reach); !reach.empty()) {
     row("reach", reach);
