@@ -212,6 +212,24 @@ BASEBAND_HOST_DEVICE inline bool HasTwin(const Findings& found, double ln_half_b
          sqrt(found.peak) - sqrt(found.second_peak) < kTwinDeviations;
 }
 
+// What symbols that are not known say of the fit, if it was made in `table`.
+BASEBAND_HOST_DEVICE inline double FitOfData(const ModelView& model, const Findings& found,
+                                             int table) {
+  const auto noise = static_cast<double>(model.facts[table].noise);
+  return found.sums.fit - FitByKnown(noise, found.known, found.apart);
+}
+// The most that may be: the estimate's table may be the next to it by now.
+BASEBAND_HOST_DEVICE inline double MostFitOfData(const ModelView& model, const Findings& found) {
+  double most = FitOfData(model, found, found.estimate.table);
+  if (found.estimate.table > 0) {
+    most = fmax(most, FitOfData(model, found, found.estimate.table - 1));
+  }
+  if (found.estimate.table + 1 < model.num_snrs) {
+    most = fmax(most, FitOfData(model, found, found.estimate.table + 1));
+  }
+  return most;
+}
+
 // Whether known symbols tell so little of the phase at the frame's end, or their line has so many
 // peaks between bins, that data chose which of several carriers it is.
 BASEBAND_HOST_DEVICE inline bool RestsOnDataAlone(const ModelView& model, const Findings& found,
@@ -251,15 +269,22 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
   if (known.contradicts) return Lock::kBadFit;
   // Neither witnesses for a loop, which turns known symbols where it settles.
   if (found.symbols_known && parameters.fine != Fine::kPll) {
-    const double data_fit =
-        found.sums.fit - LeastFitByKnown(found.estimate, found.known, found.apart);
     const bool judges = expected.data_fit > kDataJudges;
+    const double data_fit = MostFitOfData(model, found);
     // What known symbols say of themselves may be all of the fit.
-    if (judges && data_fit < kLeastFitShare * expected.data_fit) return Lock::kBadFit;
-    if (parameters.coarse == Coarse::kKnown &&
-        (!judges || data_fit < kLeastShareBesideKnown * expected.data_fit) &&
-        RestsOnDataAlone(model, found, covariance)) {
+    if (judges && data_fit + FitByKnownIsOffBy(found.known) < kLeastFitShare * expected.data_fit) {
+      return Lock::kBadFit;
+    }
+    const bool alone = RestsOnDataAlone(model, found, covariance);
+    if (alone && parameters.coarse == Coarse::kKnown &&
+        (!judges || data_fit < kLeastShareBesideKnown * expected.data_fit)) {
       return Lock::kAmbiguous;
+    }
+    // And may make a lock of a line that is noise's, which few known symbols happen to suit.
+    if (alone && parameters.coarse == Coarse::kPower &&
+        data_fit < fmax(expected.ln_trials + kLockMargin,
+                        (weak ? kWeakPeakFitShare : kLeastFitShare) * expected.data_fit)) {
+      return peak ? Lock::kBadFit : Lock::kNoPeak;
     }
   }
   // Where the phase strays, so do the likelihoods, by its excess more than noise makes them; and

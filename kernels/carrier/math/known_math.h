@@ -84,16 +84,19 @@ BASEBAND_HOST_DEVICE inline KnownFit FitOfKnown(const ModelView& view, const Est
   return fit;
 }
 
-// The least of a frame's `fit`, nats, that its known symbols say: the sum over them of
-//   x cos(theta) - ln I0(x),
+// What known symbols say of a frame's `fit`, nats: the sum over them of
+//   x cos(theta) - ln I0(x),  x = 2 |z| |k| / s2,  s2 = `noise` of the table that `fit` was made
+//   in,
 // where ln I0(x) is taken for x - ln(2 pi x) / 2 and |z| for |k|. From -3 dB on that is right
 // within 0.03 nats a symbol on average, with a deviation of 0.32 (below, it is too little); five of
-// their deviations are taken off.
-BASEBAND_HOST_DEVICE inline double LeastFitByKnown(const Estimate& estimate,
-                                                   const KnownMoments& known, double apart) {
-  const double logarithms = known.count * log(2.0 * kTurn / estimate.noise) + known.log_energy;
-  const double off = 0.03 * known.count + 5.0 * 0.32 * sqrt(static_cast<double>(known.count));
-  return fmax(0.5 * logarithms, 0.0) - 2.0 * apart / estimate.noise - off;
+// their deviations are allowed for.
+BASEBAND_HOST_DEVICE inline double FitByKnown(double noise, const KnownMoments& known,
+                                              double apart) {
+  const double logarithms = known.count * log(2.0 * kTurn / noise) + known.log_energy;
+  return fmax(0.5 * logarithms, 0.0) - 2.0 * apart / noise;
+}
+BASEBAND_HOST_DEVICE inline double FitByKnownIsOffBy(const KnownMoments& known) {
+  return 0.03 * known.count + 5.0 * 0.32 * sqrt(static_cast<double>(known.count));
 }
 
 // Where the known symbols' own line leaves the phase at the frame's further end so unsure, as a

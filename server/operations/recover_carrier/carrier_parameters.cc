@@ -19,14 +19,13 @@ constexpr double kMinSnrDb = -30.0;
 constexpr double kMaxExpectedSnrDb = 60.0;
 constexpr double kMaxFrequency = 0.5;  // cycles per symbol: half a turn from symbol to symbol
 
-absl::StatusOr<carrier::Coarse> CoarseFromProto(v1::CoarseMethod coarse, bool has_known) {
+absl::StatusOr<carrier::Coarse> CoarseFromProto(v1::CoarseMethod coarse) {
   switch (coarse) {
-    case v1::COARSE_METHOD_UNSPECIFIED:
-      return has_known ? carrier::Coarse::kKnown : carrier::Coarse::kPower;
-    case v1::COARSE_METHOD_NONE:
-      return carrier::Coarse::kNone;
+    case v1::COARSE_METHOD_UNSPECIFIED:  // until the model is there, see carrier::CoarseFor
     case v1::COARSE_METHOD_POWER:
       return carrier::Coarse::kPower;
+    case v1::COARSE_METHOD_NONE:
+      return carrier::Coarse::kNone;
     case v1::COARSE_METHOD_KNOWN_SYMBOLS:
       return carrier::Coarse::kKnown;
     default:
@@ -207,7 +206,7 @@ absl::StatusOr<std::vector<carrier::Iq>> KnownFromProto(const v1::KnownSymbols& 
 }
 
 absl::StatusOr<carrier::Parameters> ParametersFromProto(const v1::CarrierGroup& message,
-                                                        int frame_symbols, bool has_known) {
+                                                        int frame_symbols) {
   carrier::Parameters parameters;
   BASEBAND_ASSIGN_OR_RETURN(parameters.format, FormatFromProto(message.format()));
   const bool is_int16 = parameters.format == carrier::SampleFormat::kInt16;
@@ -216,7 +215,7 @@ absl::StatusOr<carrier::Parameters> ParametersFromProto(const v1::CarrierGroup& 
     BASEBAND_RETURN_IF_ERROR(CheckReal("scale", message.scale(), carrier::kLeastScale, kMaxScale));
     parameters.scale = message.scale();
   }
-  BASEBAND_ASSIGN_OR_RETURN(parameters.coarse, CoarseFromProto(message.coarse(), has_known));
+  BASEBAND_ASSIGN_OR_RETURN(parameters.coarse, CoarseFromProto(message.coarse()));
   BASEBAND_ASSIGN_OR_RETURN(parameters.fine, FineFromProto(message.fine()));
   BASEBAND_ASSIGN_OR_RETURN(parameters.reference, ReferenceFromProto(message.reference()));
   BASEBAND_RETURN_IF_ERROR(CheckReal("max_frequency", message.max_frequency(), 0.0, kMaxFrequency));

@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<carrier::Iq>> KnownFromProto(const v1::KnownSymbols& 
 
 // Of frames of `frame_symbols`, by which the defaults of a sweep go.
 absl::StatusOr<carrier::Parameters> ParametersFromProto(const v1::CarrierGroup& message,
-                                                        int frame_symbols, bool has_known);
+                                                        int frame_symbols);
 
 }  // namespace baseband::server
 

@@ -49,8 +49,7 @@ struct RecoverCarrierTraits {
         group.symbol_rate_hz,
         PositiveOr("symbol_rate_hz", message.symbol_rate_hz(), kMaxSymbolRateHz, 0.0));
     BASEBAND_ASSIGN_OR_RETURN(group.known, KnownFromProto(message.known(), group.frame_symbols));
-    BASEBAND_ASSIGN_OR_RETURN(group.parameters,
-                              ParametersFromProto(message, frame.symbols, !group.known.empty()));
+    BASEBAND_ASSIGN_OR_RETURN(group.parameters, ParametersFromProto(message, frame.symbols));
     BASEBAND_RETURN_IF_ERROR(
         frame.has_timing ? timing::CheckParameters(group.parameters, frame.pulse, frame.timing,
                                                    frame.received, group.known)
@@ -95,6 +94,11 @@ struct RecoverCarrierTraits {
     own.push_back(group.model);
     if (message.coarse() == v1::COARSE_METHOD_UNSPECIFIED && !group.known.empty()) {
       group.parameters.coarse = carrier::CoarseFor(*group.model, group.known);
+      // What reaches as far as was asked for.
+      if (!carrier::CheckMaxFrequency(group.model->constellation(), group.parameters, group.known)
+               .ok()) {
+        group.parameters.coarse = carrier::Coarse::kPower;
+      }
     }
     if (RequestPulses::Named* const pulse = pulse_of[static_cast<size_t>(index)]) {
       BASEBAND_RETURN_IF_ERROR(timing::CheckParameters(*group.model, group.parameters, pulse->shape,

@@ -88,6 +88,44 @@ TEST(CarrierKnownTest, WhereverTheyLieFramesLock) {
   }
 }
 
+// However many they are, and far above the SNRs that there are tables for.
+TEST(CarrierKnownTest, ManyRightOnesLockAtAnySnr) {
+  for (const char* const name : {"QPSK", "16APSK 3/4"}) {
+    const ModelPtr model = ModelOf(name);
+    for (const Coarse coarse : {Coarse::kPower, Coarse::kKnown}) {
+      for (const int known : {300, 500, 900}) {
+        for (const double above_db : {10.0, 20.0, 30.0, 40.0}) {
+          for (uint64_t seed = 1; seed <= 5; ++seed) {
+            Parameters parameters;
+            parameters.coarse = coarse;
+            const FrameSpec spec = SpecAbove(name, 1000, above_db, seed, 0.05);
+            EXPECT_EQ(Recover(*model, parameters, FrameOf(spec, Header(known))).lock, Lock::kLocked)
+                << name << ", " << known << " known, " << above_db << " dB, seed " << seed;
+          }
+        }
+      }
+    }
+  }
+}
+
+// A line that noise made, which a short header happens to suit: of 64APSK 65 of 90 locks were.
+TEST(CarrierKnownTest, AHeaderMakesNoLockOfALineOfNoise) {
+  int wrong = 0;
+  for (const char* const name : {"8PSK", "64APSK 132/180"}) {
+    const ModelPtr model = ModelOf(name);
+    for (const int num_symbols : {500, 1000}) {
+      for (const int known : {12, 26, 40}) {
+        for (uint64_t seed = 1; seed <= 60; ++seed) {
+          const FrameSpec spec = SpecAbove(name, num_symbols, 1.5, seed, 0.05);
+          const Result result = Recover(*model, {}, FrameOf(spec, Header(known)));
+          if (result.lock == Lock::kLocked && DeviationsOff(result, spec) > 6.0) ++wrong;
+        }
+      }
+    }
+  }
+  EXPECT_LE(wrong, 3);
+}
+
 // Where their own line is asked for and is too wide, or one of many alike, frames may not lock. But
 // what known symbols say of themselves makes no lock of data that say nothing: so 63 of these
 // 720 frames were, up to 400 of their deviations off.
