@@ -184,8 +184,7 @@ RecoverPlan PlanRecovery(const Model& model, const Parameters& parameters,
 }
 
 Coarse CoarseFor(const Model& model, absl::Span<const Iq> known) {
-  // Longest run of symbols that are not known, of the frame: with four pilots or more at equal
-  // distances the peaks beside the right one lie outside what those leave in doubt.
+  // Longest run of symbols that are not known, of the frame.
   constexpr double kLongestGap = 0.25;
   if (!model.has_line()) return Coarse::kKnown;
   const auto num_symbols = static_cast<int>(known.size());
@@ -193,18 +192,28 @@ Coarse CoarseFor(const Model& model, absl::Span<const Iq> known) {
   int begin = num_symbols;
   int end = 0;
   int gap = 0;
+  int blocks = 0;
   for (int n = 0; n < num_symbols; ++n) {
     const Iq& symbol = known[static_cast<size_t>(n)];
     if (!IsKnown(symbol)) continue;
     moments.Add(symbol, (n - 0.5 * (num_symbols - 1)) / num_symbols);
     gap = std::max(gap, n - end);
+    blocks += n > end || blocks == 0 ? 1 : 0;
     begin = std::min(begin, n);
     end = n + 1;
   }
   gap = std::max(gap, num_symbols - end);
-  if (gap <= kLongestGap * num_symbols) return Coarse::kKnown;
-  const bool side_by_side = 2 * moments.count >= end - begin;
   const double noise = std::pow(10.0, -0.1 * model.constellation().operating_snr_db());
+  if (gap <= kLongestGap * num_symbols) {
+    // Single ones have one peak in reach. Blocks' peaks are 1 / (their distance) apart, the k-th
+    // lower by energy / noise (pi k length / distance)^2 / 3: how many are within kDoubt.
+    if (blocks == moments.count) return Coarse::kKnown;
+    const double distances = static_cast<double>(num_symbols) / moments.count;  // over lengths
+    const double peaks =
+        distances / (kTurn / 2) * std::sqrt(3.0 * kDoubt * noise / moments.energy[0]);
+    return peaks <= 1.0 ? Coarse::kKnown : Coarse::kPower;
+  }
+  const bool side_by_side = 2 * moments.count >= end - begin;
   return side_by_side && !IsEndUnsure(model.view(), moments, noise) ? Coarse::kKnown
                                                                     : Coarse::kPower;
 }

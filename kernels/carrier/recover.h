@@ -202,8 +202,9 @@ struct Reach {
   double modulo = 1.0;
 };
 // The coarse stage that finds the carrier more often: kKnown where known symbols lie all over the
-// frame, or are so many side by side that the phase which their line predicts at its ends is nearly
-// the right one; of others the line is too wide, or one of too many alike, and it is kPower, after
+// frame, singly or in long blocks, or are so many side by side that the phase which their line
+// predicts at its ends is nearly the right one; of others the line is too wide, or one of too many
+// alike, and it is kPower, after
 // which they choose between its aliases. kKnown of a constellation without a line. `known` as in
 // RecoverOnCpu, not empty.
 Coarse CoarseFor(const Model& model, absl::Span<const Iq> known);
