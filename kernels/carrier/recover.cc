@@ -183,10 +183,13 @@ RecoverPlan PlanRecovery(const Model& model, const Parameters& parameters,
   return plan;
 }
 
-Coarse CoarseFor(const Model& model, absl::Span<const Iq> known) {
+Coarse CoarseFor(const Model& model, const Parameters& parameters, absl::Span<const Iq> known) {
   // Longest run of symbols that are not known, of the frame.
   constexpr double kLongestGap = 0.25;
   if (!model.has_line()) return Coarse::kKnown;
+  Parameters by_known = parameters;
+  by_known.coarse = Coarse::kKnown;
+  if (!CheckMaxFrequency(model.constellation(), by_known, known).ok()) return Coarse::kPower;
   const auto num_symbols = static_cast<int>(known.size());
   KnownMoments moments;
   int begin = num_symbols;

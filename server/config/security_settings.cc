@@ -46,9 +46,9 @@ Setting FileSetting(std::string name, std::string Config::*member, std::string h
 }
 
 Setting AllowSetting() {
-  Setting setting = Text(
-      "allow", "ROLE=SUBJECT|none",
-      "Who has role user, admin or metrics: a certificate's NAME, *.SUFFIX, *, uid:N, gid:N; repeatable");
+  Setting setting = Text("allow", "ROLE=SUBJECT|none",
+                         "Who has role user, admin or metrics: a certificate's NAME, *.SUFFIX, *, "
+                         "uid:N, gid:N; repeatable");
   setting.repeats = true;
   setting.set = [](absl::string_view name, const Values& values, Config* config) {
     config->allow.clear();

@@ -328,9 +328,8 @@ std::string LongReason(const v1::CarrierResult& result) {
                           " follows is a guess.");
     case v1::CARRIER_LOCK_BAD_FIT:
       return "the corrected symbols do not lie at the points, or at some of them only: another"
-             " constellation, a frequency that drifts, or too much noise. Or symbols that are told "
-             "as"
-             " known are not what was received. What follows is a guess.";
+             " constellation, a frequency that drifts, or too much noise. Or symbols that are told"
+             " as known are not what was received. What follows is a guess.";
     default:
       return "the server gave no reason";
   }

@@ -93,12 +93,7 @@ struct RecoverCarrierTraits {
     if (group.model == nullptr) return absl::optional<RecoverCarrierGroup>();
     own.push_back(group.model);
     if (message.coarse() == v1::COARSE_METHOD_UNSPECIFIED && !group.known.empty()) {
-      group.parameters.coarse = carrier::CoarseFor(*group.model, group.known);
-      // What reaches as far as was asked for.
-      if (!carrier::CheckMaxFrequency(group.model->constellation(), group.parameters, group.known)
-               .ok()) {
-        group.parameters.coarse = carrier::Coarse::kPower;
-      }
+      group.parameters.coarse = carrier::CoarseFor(*group.model, group.parameters, group.known);
     }
     if (RequestPulses::Named* const pulse = pulse_of[static_cast<size_t>(index)]) {
       BASEBAND_RETURN_IF_ERROR(timing::CheckParameters(*group.model, group.parameters, pulse->shape,

@@ -50,7 +50,7 @@ TEST(CarrierKnownTest, AHeaderIsFoundByTheDataAndPilotsByThemselves) {
   const ModelPtr model = ModelOf("16APSK 3/4");
   const auto coarse = [&](int num_symbols, const Places& places) {
     const FrameSpec spec = SpecAbove("16APSK 3/4", num_symbols, 6.0, 1, 0.0);
-    return CoarseFor(*model, FrameOf(spec, places).known);
+    return CoarseFor(*model, {}, FrameOf(spec, places).known);
   };
   EXPECT_EQ(coarse(4000, Header(1)), Coarse::kPower);
   EXPECT_EQ(coarse(4000, Header(90)), Coarse::kPower);
@@ -62,6 +62,15 @@ TEST(CarrierKnownTest, AHeaderIsFoundByTheDataAndPilotsByThemselves) {
   EXPECT_EQ(coarse(4000, Blocks(1, 100)), Coarse::kKnown);
   EXPECT_EQ(coarse(4000, Header(4000)), Coarse::kKnown);
   EXPECT_EQ(coarse(4000, Header(2900)), Coarse::kKnown);  // long enough to tell the end's phase
+
+  // Every eighth tells no more than 1/16.
+  const FrameSpec spec = SpecAbove("16APSK 3/4", 4000, 6.0, 1, 0.0);
+  const CarrierFrame frame = FrameOf(spec, Blocks(1, 8));
+  Parameters parameters;
+  parameters.max_frequency = 0.06;
+  EXPECT_EQ(CoarseFor(*model, parameters, frame.known), Coarse::kKnown);
+  parameters.max_frequency = 0.1;
+  EXPECT_EQ(CoarseFor(*model, parameters, frame.known), Coarse::kPower);
 }
 
 // By the method that suits where they lie, 6 dB above the operating SNR all frames are right. By
@@ -78,7 +87,7 @@ TEST(CarrierKnownTest, WhereverTheyLieFramesLock) {
           const FrameSpec spec = SpecAbove(name, num_symbols, 6.0, seed, 0.004);
           const CarrierFrame frame = FrameOf(spec, places);
           Parameters parameters;
-          parameters.coarse = CoarseFor(*model, frame.known);
+          parameters.coarse = CoarseFor(*model, parameters, frame.known);
           const Result result = Recover(*model, parameters, frame);
           EXPECT_EQ(result.lock, Lock::kLocked)
               << name << ", " << num_symbols << ", " << places.name << ", seed " << seed;
