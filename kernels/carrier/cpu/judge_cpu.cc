@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kernels/carrier/math/kurtosis_math.h"
 #include "kernels/carrier/recover_cpu.h"
 
 namespace baseband::carrier {
