@@ -44,6 +44,17 @@ ModelPtr MakeModel(const std::string& name) {
   return MakeModel(*constellation);
 }
 
+FrameSpec SpecAbove(ConstellationPtr constellation, int num_symbols, double above_db,
+                    uint64_t seed) {
+  FrameSpec spec;
+  spec.snr_db = constellation->operating_snr_db() + above_db;
+  spec.constellation = std::move(constellation);
+  spec.num_symbols = num_symbols;
+  spec.gain = 0.7;
+  spec.seed = seed;
+  return spec;
+}
+
 Frame ToFrame(const Parameters& parameters, const CarrierFrame& made) {
   return {
       testing::ToSamples(made.symbols, parameters.format, static_cast<double>(parameters.scale)),
@@ -52,12 +63,8 @@ Frame ToFrame(const Parameters& parameters, const CarrierFrame& made) {
 
 Frame FrameOf(const Model& model, const Parameters& parameters, int num_symbols, uint64_t seed,
               Pilots pilots, double above_db) {
-  FrameSpec spec;
-  spec.constellation = *Constellation::FromName(model.constellation().name());
-  spec.num_symbols = num_symbols;
-  spec.gain = 0.7;
-  spec.snr_db = model.constellation().operating_snr_db() + above_db;
-  spec.seed = seed;
+  FrameSpec spec = SpecAbove(*Constellation::FromName(model.constellation().name()), num_symbols,
+                             above_db, seed);
   spec.pilots = pilots;
   const double range =
       parameters.coarse == Coarse::kNone ? 0.1 / num_symbols : 0.8 * model.max_frequency();

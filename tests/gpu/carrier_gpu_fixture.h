@@ -31,6 +31,13 @@ struct Recovered {
 ModelPtr MakeModel(const std::string& name);
 ModelPtr MakeModel(ConstellationPtr constellation, int power = 0);
 
+inline constexpr Fine kFines[] = {Fine::kNone, Fine::kInterpolate, Fine::kSweep, Fine::kRemodulate,
+                                  Fine::kPll};
+
+// So far above the SNR where the constellation is used, without an offset.
+testing::FrameSpec SpecAbove(ConstellationPtr constellation, int num_symbols, double above_db,
+                             uint64_t seed);
+
 // A frame that was made, as samples of the parameters' format.
 Frame ToFrame(const Parameters& parameters, const testing::CarrierFrame& made);
 

@@ -1,6 +1,7 @@
 // Right known symbols, wherever in a frame they lie: none is worse for having them.
+#include "tests/support/known_places.h"
+
 #include <cmath>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,35 +12,11 @@
 namespace baseband::carrier {
 namespace {
 
-struct Places {
-  std::string name;
-  std::function<bool(int n, int num_symbols)> known;
-};
-Places Header(int count) {
-  return {"header of " + std::to_string(count), [=](int n, int) { return n < count; }};
-}
-Places Middle(int count) {
-  return {std::to_string(count) + " in the middle",
-          [=](int n, int of) { return std::abs(2 * n - of) < count; }};
-}
-Places BothEnds(int count) {
-  return {std::to_string(count) + " at either end",
-          [=](int n, int of) { return n < count || n >= of - count; }};
-}
-Places Blocks(int count, int every) {
-  return {std::to_string(count) + " in " + std::to_string(every),
-          [=](int n, int) { return n % every < count; }};
-}
-
-CarrierFrame FrameOf(const FrameSpec& spec, const Places& places) {
-  CarrierFrame frame = MakeFrame(spec);
-  frame.known.assign(frame.symbols.size(), Iq{});
-  for (int n = 0; n < spec.num_symbols; ++n) {
-    const auto at = static_cast<size_t>(n);
-    if (places.known(n, spec.num_symbols)) frame.known[at] = frame.sent[at];
-  }
-  return frame;
-}
+using testing::Blocks;
+using testing::BothEnds;
+using testing::Header;
+using testing::KnownPlaces;
+using testing::Middle;
 
 double DeviationsOff(const Result& result, const FrameSpec& spec) {
   return std::fabs(result.frequency - spec.frequency) /
@@ -48,9 +25,9 @@ double DeviationsOff(const Result& result, const FrameSpec& spec) {
 
 TEST(CarrierKnownTest, AHeaderIsFoundByTheDataAndPilotsByThemselves) {
   const ModelPtr model = ModelOf("16APSK 3/4");
-  const auto coarse = [&](int num_symbols, const Places& places) {
+  const auto coarse = [&](int num_symbols, const KnownPlaces& places) {
     const FrameSpec spec = SpecAbove("16APSK 3/4", num_symbols, 6.0, 1, 0.0);
-    return CoarseFor(*model, {}, FrameOf(spec, places).known);
+    return CoarseFor(*model, {}, MakeFrame(spec, places).known);
   };
   EXPECT_EQ(coarse(4000, Header(1)), Coarse::kPower);
   EXPECT_EQ(coarse(4000, Header(90)), Coarse::kPower);
@@ -65,7 +42,7 @@ TEST(CarrierKnownTest, AHeaderIsFoundByTheDataAndPilotsByThemselves) {
 
   // Every eighth tells no more than 1/16.
   const FrameSpec spec = SpecAbove("16APSK 3/4", 4000, 6.0, 1, 0.0);
-  const CarrierFrame frame = FrameOf(spec, Blocks(1, 8));
+  const CarrierFrame frame = MakeFrame(spec, Blocks(1, 8));
   Parameters parameters;
   parameters.max_frequency = 0.06;
   EXPECT_EQ(CoarseFor(*model, parameters, frame.known), Coarse::kKnown);
@@ -80,12 +57,13 @@ TEST(CarrierKnownTest, WhereverTheyLieFramesLock) {
   for (const char* const name : {"QPSK", "16APSK 3/4", "16QAM"}) {
     const ModelPtr model = ModelOf(name);
     for (const int num_symbols : {1000, 8000}) {
-      for (const Places& places : {Header(40), Header(90), Header(400), Middle(90), BothEnds(20),
-                                   BothEnds(64), Blocks(36, 1476), Blocks(36, 250), Blocks(4, 130),
-                                   Blocks(2, 230), Blocks(1, 100), Blocks(1, 16)}) {
+      for (const KnownPlaces& places :
+           {Header(40), Header(90), Header(400), Middle(90), BothEnds(20), BothEnds(64),
+            Blocks(36, 1476), Blocks(36, 250), Blocks(4, 130), Blocks(2, 230), Blocks(1, 100),
+            Blocks(1, 16)}) {
         for (uint64_t seed = 1; seed <= 10; ++seed) {
           const FrameSpec spec = SpecAbove(name, num_symbols, 6.0, seed, 0.004);
-          const CarrierFrame frame = FrameOf(spec, places);
+          const CarrierFrame frame = MakeFrame(spec, places);
           Parameters parameters;
           parameters.coarse = CoarseFor(*model, parameters, frame.known);
           const Result result = Recover(*model, parameters, frame);
@@ -109,7 +87,8 @@ TEST(CarrierKnownTest, ManyRightOnesLockAtAnySnr) {
             Parameters parameters;
             parameters.coarse = coarse;
             const FrameSpec spec = SpecAbove(name, 1000, above_db, seed, 0.05);
-            EXPECT_EQ(Recover(*model, parameters, FrameOf(spec, Header(known))).lock, Lock::kLocked)
+            EXPECT_EQ(Recover(*model, parameters, MakeFrame(spec, Header(known))).lock,
+                      Lock::kLocked)
                 << name << ", " << known << " known, " << above_db << " dB, seed " << seed;
           }
         }
@@ -127,7 +106,7 @@ TEST(CarrierKnownTest, AHeaderMakesNoLockOfALineOfNoise) {
       for (const int known : {12, 26, 40}) {
         for (uint64_t seed = 1; seed <= 60; ++seed) {
           const FrameSpec spec = SpecAbove(name, num_symbols, 1.5, seed, 0.05);
-          const Result result = Recover(*model, {}, FrameOf(spec, Header(known)));
+          const Result result = Recover(*model, {}, MakeFrame(spec, Header(known)));
           if (result.lock == Lock::kLocked && DeviationsOff(result, spec) > 6.0) ++wrong;
         }
       }
@@ -148,11 +127,11 @@ TEST(CarrierKnownTest, WhereTheirOwnLineIsNoGoodNothingElseLocks) {
        {std::pair{"QPSK", 1.0}, {"16APSK 3/4", 0.5}, {"16APSK 3/4", 3.0}}) {
     const ModelPtr model = ModelOf(name);
     for (const int num_symbols : {1000, 4000}) {
-      for (const Places& places :
+      for (const KnownPlaces& places :
            {Header(64), Header(180), Header(400), Middle(200), BothEnds(20), BothEnds(64)}) {
         for (uint64_t seed = 1; seed <= 20; ++seed) {
           const FrameSpec spec = SpecAbove(name, num_symbols, above_db, seed, 0.05);
-          const Result result = Recover(*model, parameters, FrameOf(spec, places));
+          const Result result = Recover(*model, parameters, MakeFrame(spec, places));
           if (result.lock != Lock::kLocked) continue;
           ++locked;
           if (DeviationsOff(result, spec) > 6.0) ++wrong;
