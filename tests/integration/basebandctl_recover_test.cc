@@ -105,6 +105,7 @@ TEST_F(BasebandctlRecoverTest, FrequencyAndPhaseAreWithinFourPredictedDeviations
   EXPECT_EQ(frame["ambiguity"], 4);
   EXPECT_EQ(json["reach"]["max_frequency"], 0.125);
   EXPECT_EQ(json["reach"]["modulo"], 0.25);
+  EXPECT_EQ(json["reach"]["coarse"], "power");
   EXPECT_NEAR(frame["snr_db"], 10, 0.2);
 }
 
@@ -223,9 +224,8 @@ TEST_F(BasebandctlRecoverTest, WhatThePeakIsOfIsSaid) {
   };
   const std::string pilots = "--known=" + Path("pilots.cf32");
   EXPECT_THAT(recover({}), HasSubstr(" times the power of the next\n"));
-  EXPECT_THAT(recover({"--pilots=dvbs2", pilots}),
-              HasSubstr(" times the power of the next, by the known symbols alone if they lie all"
-                        " over the frame\n"));
+  // At this SNR the pilots' line has more than one peak that may be the carrier's.
+  EXPECT_THAT(recover({"--pilots=dvbs2", pilots}), HasSubstr(" times the power of the next\n"));
   EXPECT_THAT(recover({"--pilots=dvbs2", pilots, "--coarse=known"}),
               HasSubstr(" times the power of the next, by the known symbols alone\n"));
   EXPECT_THAT(recover({"--pilots=dvbs2", pilots, "--coarse=power"}),

@@ -16,6 +16,7 @@
 
 #include "tests/integration/carrier_refusals.h"
 #include "tests/support/carrier_traffic.h"
+#include "tests/support/known_places.h"
 #include "tests/support/server_test.h"
 #include "tests/support/traffic.h"
 
@@ -126,6 +127,15 @@ TEST_F(CarrierTest, CorrectedSymbolsAndCurvesLieInTheOrderOfTheFramesThatWantThe
   EXPECT_NEAR(response.curves(1).begin(), response.frames(3).coarse_frequency() - 16e-4, 1e-12);
 }
 
+void SetKnown(const std::vector<carrier::Iq>& known, v1::CarrierGroup* group) {
+  for (size_t n = 0; n < known.size(); ++n) {
+    if (known[n].i == 0.0F && known[n].q == 0.0F) continue;
+    group->mutable_known()->add_positions(static_cast<uint32_t>(n));
+    group->mutable_known()->add_values(known[n].i);
+    group->mutable_known()->add_values(known[n].q);
+  }
+}
+
 TEST_F(CarrierTest, KnownSymbolsResolveTheAmbiguityAndWidenTheRange) {
   FrameSpec spec = FramesOf("16QAM", 4000, 5);
   spec.pilots = Pilots::kDvbS2;
@@ -133,13 +143,7 @@ TEST_F(CarrierTest, KnownSymbolsResolveTheAmbiguityAndWidenTheRange) {
   spec.phase = -2.5;
   CarrierRequest request;
   v1::CarrierGroup& group = AddFrames(spec, 1, v1::SAMPLE_FORMAT_FLOAT16, &request);
-  const std::vector<carrier::Iq> known = MakeFrame(spec).known;
-  for (size_t n = 0; n < known.size(); ++n) {
-    if (known[n].i == 0.0F && known[n].q == 0.0F) continue;
-    group.mutable_known()->add_positions(static_cast<uint32_t>(n));
-    group.mutable_known()->add_values(known[n].i);
-    group.mutable_known()->add_values(known[n].q);
-  }
+  SetKnown(MakeFrame(spec).known, &group);
   v1::RecoverCarrierResponse response;
   const grpc::Status status = Call(*stub_, request.message, &response);
 
@@ -147,6 +151,34 @@ TEST_F(CarrierTest, KnownSymbolsResolveTheAmbiguityAndWidenTheRange) {
   EXPECT_EQ(CheckCarriers(request, response), "");
   EXPECT_EQ(response.frames(0).ambiguity(), 1);
   EXPECT_EQ(response.frames(0).resolution(), v1::AMBIGUITY_RESOLUTION_KNOWN_SYMBOLS);
+}
+
+TEST_F(CarrierTest, WhichCoarseMethodWasTakenIsTold) {
+  CarrierRequest request;
+  const auto add = [&] {
+    return &AddFrames(FramesOf("QPSK", 1000, 5), 1, v1::SAMPLE_FORMAT_FLOAT32, &request);
+  };
+  const auto add_known = [&](const KnownPlaces& places) {
+    v1::CarrierGroup* const group = add();
+    SetKnown(MakeFrame(request.frames.back(), places).known, group);
+    return group;
+  };
+  add();
+  add()->set_coarse(v1::COARSE_METHOD_NONE);
+  add_known(Header(40));
+  add_known(Header(40))->set_coarse(v1::COARSE_METHOD_KNOWN_SYMBOLS);
+  add_known(Blocks(1, 16));
+  add_known(Blocks(1, 16))->set_coarse(v1::COARSE_METHOD_POWER);
+  v1::RecoverCarrierResponse response;
+  const grpc::Status status = Call(*stub_, request.message, &response);
+
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  std::vector<v1::CoarseMethod> taken;
+  for (const v1::CarrierReach& reach : response.reaches()) taken.push_back(reach.coarse());
+  EXPECT_EQ(taken, (std::vector<v1::CoarseMethod>{
+                       v1::COARSE_METHOD_POWER, v1::COARSE_METHOD_NONE, v1::COARSE_METHOD_POWER,
+                       v1::COARSE_METHOD_KNOWN_SYMBOLS, v1::COARSE_METHOD_KNOWN_SYMBOLS,
+                       v1::COARSE_METHOD_POWER}));
 }
 
 TEST_F(CarrierTest, ManyClientsWithMixedFramesAllGetWhatOneAloneGets) {

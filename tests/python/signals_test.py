@@ -34,6 +34,7 @@ class RecoverCarrierTest(support.ServerTest):
     def test_known_symbols_resolve_the_phase(self):
         sent, received = self.frames([0.002], phase=2.5)
         found = self.client.recover_carrier(received[0], "16APSK 2/3", known=sent[0, :90], corrected=True)
+        self.assertEqual(found.coarse, "power")
         self.assertEqual(found.ambiguity, 1)
         self.assertAlmostEqual(float(found.phase), 2.5, delta=0.02)
         self.assertEqual(found.corrected.dtype, np.complex64)

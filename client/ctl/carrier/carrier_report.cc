@@ -56,17 +56,9 @@ std::string DescribeReach(const v1::CarrierReach& reach) {
 }
 
 // Whose peak it is. Known symbols that lie apart have many alike, of which the other symbols choose
-// one; where they lie all over the frame the server looks at them alone, if it is left to it.
-absl::string_view OfKnownSymbols(const v1::CarrierGroup& group) {
-  if (!group.has_known()) return "";
-  switch (group.coarse()) {
-    case v1::COARSE_METHOD_KNOWN_SYMBOLS:
-      return ", by the known symbols alone";
-    case v1::COARSE_METHOD_UNSPECIFIED:
-      return ", by the known symbols alone if they lie all over the frame";
-    default:
-      return "";
-  }
+// one.
+absl::string_view OfKnownSymbols(const v1::CarrierReach& reach) {
+  return reach.coarse() == v1::COARSE_METHOD_KNOWN_SYMBOLS ? ", by the known symbols alone" : "";
 }
 
 void PrintOne(const CarrierReport& report, std::FILE* stream) {
@@ -110,7 +102,7 @@ void PrintOne(const CarrierReport& report, std::FILE* stream) {
   row("EVM", absl::StrFormat("%s, MER %.2f dB", Percent(result.evm()), result.mer_db()));
   if (result.peak_ratio() != 0) {
     row("peak", absl::StrCat(PeakRatio(result.peak_ratio()), " times the power of the next",
-                             OfKnownSymbols(report.group)));
+                             OfKnownSymbols(report.recovered->reach)));
   }
   if (const std::string reach = DescribeReach(report.recovered->reach); !reach.empty()) {
     row("reach", reach);

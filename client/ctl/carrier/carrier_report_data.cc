@@ -31,6 +31,11 @@ std::string NameOfLock(v1::TimingLock lock) {
   return absl::AsciiStrToLower(absl::StripPrefix(name, "TIMING_LOCK_"));
 }
 
+std::string NameOfCoarse(v1::CoarseMethod coarse) {
+  const std::string name = v1::CoarseMethod_Name(coarse);
+  return absl::AsciiStrToLower(absl::StripPrefix(name, "COARSE_METHOD_"));
+}
+
 }  // namespace
 
 nlohmann::ordered_json ToJson(const CarrierReport& report) {
@@ -41,7 +46,8 @@ nlohmann::ordered_json ToJson(const CarrierReport& report) {
   json["frame_symbols"] = report.frame_symbols();
   json["symbol_rate_hz"] = OrNull(report.group.symbol_rate_hz(), knows_hz);
   json["reach"] = {{"max_frequency", report.recovered->reach.max_frequency()},
-                   {"modulo", report.recovered->reach.modulo()}};
+                   {"modulo", report.recovered->reach.modulo()},
+                   {"coarse", NameOfCoarse(report.recovered->reach.coarse())}};
   json["frames_locked"] = report.locked();
   json["frames"] = nlohmann::ordered_json::array();
   for (size_t i = 0; i < report.recovered->frames.size(); ++i) {

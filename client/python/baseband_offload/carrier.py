@@ -113,6 +113,8 @@ class Recovered:
         With ``curve=True``, of each frame.
     max_frequency, modulo : float
         What was looked for, and which frequencies cannot be told apart, cycles per symbol.
+    coarse : str
+        The coarse method that was taken: "none", "power" or "known_symbols".
     frame_symbols : int
         Of each frame: as it came, or so many as its samples were taken for.
     symbol_timing : SymbolTiming or None
@@ -141,6 +143,7 @@ class Recovered:
     curves: list[tuple[npt.NDArray[np.float64], npt.NDArray[np.float32]]]
     max_frequency: float
     modulo: float
+    coarse: str
     frame_symbols: int
     symbol_timing: Optional[SymbolTiming]
     timing: Timing
@@ -304,6 +307,7 @@ def recover_carrier_request(
             curves=_curves(answer, count) if curve else [],
             max_frequency=reach.max_frequency,
             modulo=reach.modulo,
+            coarse=_messages.enum_name("CoarseMethod", reach.coarse),
             frame_symbols=reach.frame_symbols,
             symbol_timing=timing,
             timing=answer.timing(),

@@ -150,6 +150,18 @@ absl::StatusOr<FrameShape> FrameFromProto(const v1::CarrierGroup& message) {
   return frame;
 }
 
+v1::CoarseMethod CoarseToProto(carrier::Coarse coarse) {
+  switch (coarse) {
+    case carrier::Coarse::kNone:
+      return v1::COARSE_METHOD_NONE;
+    case carrier::Coarse::kPower:
+      return v1::COARSE_METHOD_POWER;
+    case carrier::Coarse::kKnown:
+      return v1::COARSE_METHOD_KNOWN_SYMBOLS;
+  }
+  return v1::COARSE_METHOD_UNSPECIFIED;
+}
+
 absl::StatusOr<carrier::SampleFormat> FormatFromProto(v1::SampleFormat format) {
   switch (format) {
     case v1::SAMPLE_FORMAT_UNSPECIFIED:

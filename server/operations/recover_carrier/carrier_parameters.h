@@ -13,6 +13,7 @@
 namespace baseband::server {
 
 absl::StatusOr<carrier::SampleFormat> FormatFromProto(v1::SampleFormat format);
+v1::CoarseMethod CoarseToProto(carrier::Coarse coarse);
 
 // How a frame comes.
 struct FrameShape {

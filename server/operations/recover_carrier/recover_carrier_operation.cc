@@ -266,6 +266,7 @@ class RecoverCarrierOperation final : public Operation {
       reach->set_max_frequency(group.reach.frequency);
       reach->set_modulo(group.reach.modulo);
       reach->set_frame_symbols(static_cast<uint32_t>(group.frame_symbols));
+      reach->set_coarse(CoarseToProto(group.parameters.coarse));
       for (int64_t f = 0; f < group.count; ++f, ++frame, offset += group.frame_bytes()) {
         const carrier::Result& result = job.results[static_cast<size_t>(frame)];
         if (result.bad_symbols != 0) {
