@@ -43,6 +43,7 @@ using baseband::carrier::RecoverBatch;
 using baseband::carrier::RecoverFrame;
 using baseband::carrier::Result;
 using baseband::cuda::DeviceBuffer;
+using baseband::testing::Pilots;
 
 bool g_differs = false;  // a result, from the CPU device's
 
@@ -56,7 +57,7 @@ bool BeginsWith(const std::string& name, const std::string& beginning) {
 class Workload {
  public:
   Workload(const std::string& name, int num_symbols, int num_frames, double above_db,
-           std::string only)
+           std::string only, Pilots pilots = Pilots::kNone)
       : num_symbols_(num_symbols), num_frames_(num_frames), only_(std::move(only)) {
     const auto constellation = Must(Constellation::FromName(name));
     model_ = Must(Model::Create(constellation, baseband::carrier::Amplitude::kWeighted, 0));
@@ -66,17 +67,22 @@ class Workload {
       spec.num_symbols = num_symbols;
       spec.snr_db = constellation->operating_snr_db() + above_db;
       spec.seed = static_cast<uint64_t>(i) + 1;
+      spec.pilots = pilots;
       // Off the bins, within the paper's 0.005 (table 3) at most.
       const double range = std::min(0.005, 0.8 * model_->max_frequency());
       frames_.push_back(
           baseband::testing::MakeFrame(baseband::testing::WithRandomOffset(spec, range)));
     }
     std::vector<Iq> symbols;
+    std::vector<Iq> known;
     for (int f = 0; f < num_frames; ++f) {
       RecoverFrame frame;
       frame.symbols_offset = static_cast<uint32_t>(symbols.size() * sizeof(Iq));
       frame.num_symbols = static_cast<uint32_t>(num_symbols);
-      frame.known_offset = baseband::carrier::kNoKnown;
+      const auto& known_of = frames_[static_cast<size_t>(f % kDifferentFrames)].known;
+      frame.known_offset = known_of.empty() ? baseband::carrier::kNoKnown
+                                            : static_cast<uint32_t>(known.size() * sizeof(Iq));
+      known.insert(known.end(), known_of.begin(), known_of.end());
       frame.result_index = static_cast<uint32_t>(f);
       frame.curve_offset = static_cast<uint32_t>(f) * 4096 * 4;
       descriptors_.push_back(frame);
@@ -85,12 +91,14 @@ class Workload {
     }
     lengths_.assign(static_cast<size_t>(num_frames), static_cast<uint32_t>(num_symbols));
     symbols_ = Upload(symbols);
+    if (!known.empty()) known_ = Upload(known);
     device_frames_ = Upload(descriptors_);
     results_ = Room<Result>(descriptors_.size());
     output_ = Room<uint8_t>(static_cast<size_t>(num_frames) * 4096 * 4);
   }
 
   const Model& model() const { return *model_; }
+  const std::vector<Iq>& known() const { return frames_[0].known; }  // all frames' lie alike
   const DeviceBuffer<Iq>& symbols() const { return symbols_; }
   int num_symbols() const { return num_symbols_; }
   int num_frames() const { return num_frames_; }
@@ -116,6 +124,7 @@ class Workload {
     batch.frames = device_frames_.data();
     batch.lengths = lengths_;
     batch.symbols = reinterpret_cast<const uint8_t*>(symbols_.data());
+    batch.known = reinterpret_cast<const uint8_t*>(known_.data());
     batch.output = output_.data();
     batch.results = results_.data();
     batch.workspace = workspace.data();
@@ -167,7 +176,7 @@ class Workload {
           RecoverOnCpu(*model_, plain,
                        absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(symbols.data()),
                                            symbols.size() * sizeof(Iq)),
-                       {}, {}, {});
+                       frames_[static_cast<size_t>(f)].known, {}, {});
       const double off = std::fabs(result.frequency - expected.frequency);
       if (!(off <= 0.05 * static_cast<double>(expected.frequency_stddev) + 1e-6 / num_symbols_) ||
           result.lock != expected.lock) {
@@ -189,6 +198,7 @@ class Workload {
   std::vector<RecoverFrame> descriptors_;
   std::vector<uint32_t> lengths_;
   DeviceBuffer<Iq> symbols_;
+  DeviceBuffer<Iq> known_;
   DeviceBuffer<RecoverFrame> device_frames_;
   DeviceBuffer<Result> results_;
   DeviceBuffer<uint8_t> output_;
@@ -304,6 +314,11 @@ int main(int argc, char** argv) {
     parameters.want_curve = true;
     work.Run(parameters, "sweep, curve", 0.0, stream.get());
     if (forms && ours > 0.0) RunPaperForms(work, parameters, ours, stream.get());
+
+    Workload piloted(c.name, c.num_symbols, num_frames, 4.0, method, Pilots::kDvbS2);
+    parameters = Parameters();
+    parameters.coarse = CoarseFor(piloted.model(), parameters, piloted.known());
+    piloted.Run(parameters, "DVB-S2's pilots", 0.0, stream.get());
   }
   for (const int n : {1000, 32400, 1 << 20}) {
     Workload work("QPSK", n, 1, 4.0, method);
