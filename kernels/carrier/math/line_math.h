@@ -161,12 +161,19 @@ BASEBAND_HOST_DEVICE inline LineClimb LineClimbOf(bool has_peak, int num_symbols
   return climb;
 }
 
+// Of parts of a bend that cancel but for this share there is none: known symbols in a row may lie
+// within one block, which says the same at every delta.
+inline constexpr double kLeastBend = 1e-6;
+
 // Where |X|^2 is greatest: the next delta, in bins of 1 / L, from what is at this one. Newton, at
 // most a third of the way that there is at a time, uphill where |X|^2 is not concave, and never
 // further from the start than that way.
 BASEBAND_HOST_DEVICE inline double LineStep(const LineAt& at, double delta, double most) {
   const double slope = 2.0 * (at.re * at.re1 + at.im * at.im1);
-  const double bend = 2.0 * (at.re1 * at.re1 + at.im1 * at.im1 + at.re * at.re2 + at.im * at.im2);
+  const double squares = at.re1 * at.re1 + at.im1 * at.im1;
+  const double along = at.re * at.re2 + at.im * at.im2;
+  const double bend = 2.0 * (squares + along);
+  if (!(fabs(bend) > kLeastBend * (squares + fabs(along)))) return delta;
   const double longest = most / 3.0;
   double step = slope > 0.0 ? longest : -longest;
   if (bend < 0.0) step = fmin(fmax(-slope / bend / kTurn, -longest), longest);
