@@ -66,7 +66,8 @@ __device__ __noinline__ void SumDistance(const Team& team, const FrameView& fram
         Iq r[kTileLanes];
         samples.ReadTile(first, num_symbols, r);
         samples.FetchTile(first - threadIdx.x % 32 + onward, num_symbols);
-        if (known_symbols == nullptr && first + (kTile - 32) < num_symbols) {
+        const KnownOfTile known(known_symbols, first, num_symbols);
+        if (!known.any && first + (kTile - 32) < num_symbols) {
 #pragma unroll
           for (int k = 0; k < kTileLanes; ++k) {
             sums[0] += distance.Of(Multiply(r[k], back));
@@ -79,11 +80,13 @@ __device__ __noinline__ void SumDistance(const Team& team, const FrameView& fram
           const uint32_t n = first + 32 * static_cast<uint32_t>(k);
           if (n >= num_symbols) break;
           const Iq z = Multiply(r[k], back);
-          Iq known;
-          if (known_symbols != nullptr) known = known_symbols[n];
-          const bool is_known = known.i != 0.0F || known.q != 0.0F;
-          sums[0] += is_known ? SquaredDistance(z, known) : distance.Of(z);
-          if (is_known) sums[1] += TurnedApart(z, known);
+          if ((known.bits >> k & 1U) != 0) {
+            const Iq sent = known_symbols[n];
+            sums[0] += SquaredDistance(z, sent);
+            sums[1] += TurnedApart(z, sent);
+          } else {
+            sums[0] += distance.Of(z);
+          }
           back = rotor.Next(back);
         }
       },

@@ -3,6 +3,7 @@
 #define BASEBAND_KERNELS_CARRIER_GPU_FIT_SUMS_CUH_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/carrier/gpu/nearest_device.cuh"
 #include "kernels/carrier/gpu/recover_task.cuh"
@@ -166,28 +167,45 @@ __device__ __noinline__ const double* SumFit(Team* team, const FrameView& frame,
         Iq back = rotor.At(first);
         back = {back.i * inverse_gain, back.q * inverse_gain};
         auto t = static_cast<float>((first - centre) * inverse_length);
-        if (known_symbols == nullptr && first + (kTile - 32) < num_symbols) {
+        KnownOfTile known(known_symbols, first, num_symbols);
+        if (first + (kTile - 32) < num_symbols) {
           Iq r[kTileLanes];
           samples.ReadTile(first, num_symbols, r);
           samples.FetchTile(first - threadIdx.x % 32 + onward, num_symbols);
+          const float t_first = t;
+          const auto add_others = [&](auto some_are_known) {
 #pragma unroll
-          for (int k = 0; k < kTileLanes; ++k) {
-            plane.Add(Multiply(r[k], back), t, sums);
-            back = rotor.Next(back);
-            t += per_32;
+            for (int k = 0; k < kTileLanes; ++k) {
+              if (!decltype(some_are_known)::value || (known.bits >> k & 1U) == 0) {
+                plane.Add(Multiply(r[k], back), t, sums);
+              }
+              back = rotor.Next(back);
+              t += per_32;
+            }
+          };
+          if (!known.any) {
+            add_others(std::false_type());
+            return;
+          }
+          add_others(std::true_type());
+          while (known.bits != 0) {
+            const uint32_t n = known.Take(first);
+            back = rotor.At(n);
+            const Iq z = Multiply(samples.Read(n), {back.i * inverse_gain, back.q * inverse_gain});
+            t = fmaf(static_cast<float>((n - first) / 32), per_32, t_first);
+            AddKnown(two_over_noise, z, known_symbols[n], t, sums);
           }
           return;
         }
 #pragma unroll 1
-        for (uint32_t n = first; n < min(first + kTile, num_symbols); n += 32) {
+        for (uint32_t n = first; n < num_symbols; n += 32) {
           const Iq z = Multiply(samples.Read(n), back);
-          Iq known;
-          if (known_symbols != nullptr) known = known_symbols[n];
-          if (known.i != 0.0F || known.q != 0.0F) {
-            AddKnown(two_over_noise, z, known, t, sums);
+          if ((known.bits & 1U) != 0) {
+            AddKnown(two_over_noise, z, known_symbols[n], t, sums);
           } else {
             plane.Add(z, t, sums);
           }
+          known.bits >>= 1;
           back = rotor.Next(back);
           t += per_32;
         }

@@ -107,22 +107,20 @@ __device__ KnownMoments MomentsOf(Team* team, const RecoverTask& task, const Fra
   team->Sum(
       frame.num_symbols,
       [&](uint32_t first, float(&sums)[8]) {
-        for (int k = 0; k < kTileLanes; ++k) {
-          const uint32_t n = first + 32 * static_cast<uint32_t>(k);
-          if (n >= frame.num_symbols) break;
+        KnownOfTile found(frame.known, first, frame.num_symbols);
+        while (found.bits != 0) {
+          const uint32_t n = found.Take(first);
           const Iq s = frame.known[n];
           const float energy = fmaf(s.i, s.i, s.q * s.q);
           const auto t = static_cast<float>((n - centre) * inverse_length);
           sums[0] += energy;
           sums[1] = fmaf(t, energy, sums[1]);
           sums[2] = fmaf(t * t, energy, sums[2]);
-          if (energy > 0.0F) {
-            sums[3] += 1.0F;
-            sums[6] += logf(energy);
-          }
+          sums[3] += 1.0F;
           const Iq back = TurnedBack(half_bin_step * n);
           sums[4] = fmaf(energy, back.i, sums[4]);
           sums[5] = fmaf(energy, -back.q, sums[5]);
+          sums[6] += logf(energy);
         }
       },
       totals);
@@ -136,20 +134,23 @@ __device__ KnownMoments MomentsOf(Team* team, const RecoverTask& task, const Fra
 }
 
 // The greatest common divisor of the distances between the known symbols, 0 if there is none. Each
-// block by itself, from all positions.
+// block by itself, a tile a warp at a time: one thread that comes to 1 ends it.
 __device__ int KnownDivisor(const FrameView& frame, LineMemory* memory) {
   if (threadIdx.x == 0) memory->first_known = frame.num_symbols;
   __syncthreads();
-  for (uint32_t n = threadIdx.x; n < frame.num_symbols; n += kTeamThreads) {
-    if (frame.known[n].i == 0.0F && frame.known[n].q == 0.0F) continue;
-    atomicMin(&memory->first_known, n);
-    break;
-  }
-  __syncthreads();
+  const uint32_t lane_of_tile = threadIdx.x / 32 * kTile + threadIdx.x % 32;
   int divisor = 0;
-  for (uint32_t n = threadIdx.x; n < frame.num_symbols && divisor != 1; n += kTeamThreads) {
-    if (frame.known[n].i == 0.0F && frame.known[n].q == 0.0F) continue;
-    divisor = GreatestCommonDivisor(static_cast<int>(n - memory->first_known), divisor);
+  for (uint32_t begin = 0; begin < frame.num_symbols; begin += kTeamWarps * kTile) {
+    const uint32_t first = begin + lane_of_tile;
+    KnownOfTile found(frame.known, first, frame.num_symbols);
+    // Of later tiles none comes before those of the first that have some.
+    if (found.bits != 0) atomicMin(&memory->first_known, KnownOfTile(found).Take(first));
+    __syncthreads();
+    while (found.bits != 0 && divisor != 1) {
+      const uint32_t n = found.Take(first);
+      divisor = GreatestCommonDivisor(static_cast<int>(n - memory->first_known), divisor);
+    }
+    if (__syncthreads_or(divisor == 1 ? 1 : 0) != 0) return 1;
   }
   memory->divisors[threadIdx.x] = divisor;
   __syncthreads();

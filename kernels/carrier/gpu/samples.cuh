@@ -103,6 +103,33 @@ struct Samples {
   }
 };
 
+// Which symbols of a tile are known, (0, 0) being none.
+struct KnownOfTile {
+  unsigned bits = 0;  // bit k: the lane's symbol first + 32 k
+  bool any = false;   // of any lane
+
+  // By a whole warp. `known` is null if nothing is known. All loads are under way before the first
+  // is waited for.
+  __device__ __forceinline__ KnownOfTile(const Iq* known, uint32_t first, uint32_t num_symbols) {
+    if (known == nullptr) return;
+    const auto* const values = reinterpret_cast<const float2*>(known) + first;
+#pragma unroll
+    for (int k = 0; k < kTileLanes; ++k) {
+      const bool is_symbol = first + 32 * static_cast<uint32_t>(k) < num_symbols;
+      const float2 value = is_symbol ? __ldg(values + 32 * k) : make_float2(0.0F, 0.0F);
+      if (value.x != 0.0F || value.y != 0.0F) bits |= 1U << k;
+    }
+    any = __any_sync(0xffffffffU, bits != 0 ? 1 : 0) != 0;
+  }
+
+  // The first symbol of the lane's that are left, and the others.
+  __device__ __forceinline__ uint32_t Take(uint32_t first) {
+    const int k = __ffs(static_cast<int>(bits)) - 1;
+    bits &= bits - 1;
+    return first + 32 * static_cast<uint32_t>(k);
+  }
+};
+
 // Writes symbols in the format and scale of the input.
 struct SampleWriter {
   uint8_t* data = nullptr;
