@@ -83,8 +83,7 @@ __device__ void AddTurns(const Team& team, const FrameView& frame, const SoftTab
     if (n >= frame.num_symbols) continue;
     const Iq received = frame.samples.Read(n);
     const Iq r = {received.i * inverse_gain, received.q * inverse_gain};
-    Iq known;
-    if (frame.known != nullptr) known = frame.known[n];
+    const Iq known = frame.known.At(n);
     const bool is_known = known.i != 0.0F || known.q != 0.0F;
     const uint64_t turns = hypotheses.start[peak] + hypotheses.step[peak] * n;
     TurnSum* const sums = by_turn + n % static_cast<uint32_t>(branches);

@@ -31,8 +31,7 @@ __device__ void AddPass(Team* team, const FrameView& frame, const SoftTable<kSha
           if (place >= places || n >= frame.num_symbols) break;
           const Iq received = frame.samples.Read(n);
           const Iq r = {received.i * inverse_gain, received.q * inverse_gain};
-          Iq known;
-          if (frame.known != nullptr) known = frame.known[n];
+          const Iq known = frame.known.At(n);
           const bool is_known = known.i != 0.0F || known.q != 0.0F;
 #pragma unroll
           for (int h = 0; h < kCount; ++h) {

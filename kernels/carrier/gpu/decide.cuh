@@ -51,7 +51,7 @@ __device__ __noinline__ void SumDistance(const Team& team, const FrameView& fram
   const Team mates = team;
   const Samples samples = frame.samples;
   const uint32_t num_symbols = frame.num_symbols;
-  const Iq* const known_symbols = frame.known;
+  const KnownView known_symbols = frame.known;
   const HardDistance<kKind> distance(search);
   const Rotor rotor(estimate.frequency, estimate.phase, num_symbols);
   const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
@@ -66,7 +66,7 @@ __device__ __noinline__ void SumDistance(const Team& team, const FrameView& fram
         Iq r[kTileLanes];
         samples.ReadTile(first, num_symbols, r);
         samples.FetchTile(first - threadIdx.x % 32 + onward, num_symbols);
-        const KnownOfTile known(known_symbols, first, num_symbols);
+        const KnownOfTile known = known_symbols.Tile(first, num_symbols);
         if (!known.any && first + (kTile - 32) < num_symbols) {
 #pragma unroll
           for (int k = 0; k < kTileLanes; ++k) {
@@ -81,7 +81,7 @@ __device__ __noinline__ void SumDistance(const Team& team, const FrameView& fram
           if (n >= num_symbols) break;
           const Iq z = Multiply(r[k], back);
           if ((known.bits >> k & 1U) != 0) {
-            const Iq sent = known_symbols[n];
+            const Iq sent = known_symbols.symbols[n];
             sums[0] += SquaredDistance(z, sent);
             sums[1] += TurnedApart(z, sent);
           } else {

@@ -153,7 +153,7 @@ __device__ __noinline__ const double* SumFit(Team* team, const FrameView& frame,
   const Team mates = *team;
   const Samples samples = frame.samples;
   const uint32_t num_symbols = frame.num_symbols;
-  const Iq* const known_symbols = frame.known;
+  const KnownView known_symbols = frame.known;
   const double centre = frame.centre();
   const Rotor rotor(estimate.frequency, estimate.phase, num_symbols);
   const SoftPlane<kShared> plane(table.view());
@@ -167,7 +167,7 @@ __device__ __noinline__ const double* SumFit(Team* team, const FrameView& frame,
         Iq back = rotor.At(first);
         back = {back.i * inverse_gain, back.q * inverse_gain};
         auto t = static_cast<float>((first - centre) * inverse_length);
-        KnownOfTile known(known_symbols, first, num_symbols);
+        KnownOfTile known = known_symbols.Tile(first, num_symbols);
         if (first + (kTile - 32) < num_symbols) {
           Iq r[kTileLanes];
           samples.ReadTile(first, num_symbols, r);
@@ -193,7 +193,7 @@ __device__ __noinline__ const double* SumFit(Team* team, const FrameView& frame,
             back = rotor.At(n);
             const Iq z = Multiply(samples.Read(n), {back.i * inverse_gain, back.q * inverse_gain});
             t = fmaf(static_cast<float>((n - first) / 32), per_32, t_first);
-            AddKnown(two_over_noise, z, known_symbols[n], t, sums);
+            AddKnown(two_over_noise, z, known_symbols.symbols[n], t, sums);
           }
           return;
         }
@@ -201,7 +201,7 @@ __device__ __noinline__ const double* SumFit(Team* team, const FrameView& frame,
         for (uint32_t n = first; n < num_symbols; n += 32) {
           const Iq z = Multiply(samples.Read(n), back);
           if ((known.bits & 1U) != 0) {
-            AddKnown(two_over_noise, z, known_symbols[n], t, sums);
+            AddKnown(two_over_noise, z, known_symbols.symbols[n], t, sums);
           } else {
             plane.Add(z, t, sums);
           }

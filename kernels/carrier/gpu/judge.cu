@@ -51,7 +51,7 @@ __device__ Findings FindingsOf(const RecoverTask& task, const FrameView& frame,
   Findings found;
   found.num_symbols = static_cast<int>(frame.num_symbols);
   found.points = 1 << task.log2_line;
-  found.symbols_known = frame.known != nullptr;
+  found.symbols_known = static_cast<bool>(frame.known);
   found.known = state.known;
   found.estimate = settled.estimate;
   found.sums = settled.sums;

@@ -156,7 +156,8 @@ __device__ inline bool ImbalanceOfWarp(const FrameView& frame, const Estimate& e
     if (lane + 32 * k >= count) break;
     const auto n = static_cast<uint32_t>(BalanceSymbol(lane + 32 * k, num_symbols));
     const Iq received = symbols[k];
-    if (frame.known != nullptr && (frame.known[n].i != 0.0F || frame.known[n].q != 0.0F)) continue;
+    const Iq known = frame.known.At(n);
+    if (known.i != 0.0F || known.q != 0.0F) continue;
     balance.Add(Multiply({received.i * inverse_gain, received.q * inverse_gain}, rotor.At(n)),
                 static_cast<int>(n), power);
   }

@@ -94,12 +94,12 @@ __device__ void CompareAmplitudes(const ModelView& model, LineMemory* memory) {
   }
 }
 
-// The known symbols' moments; and what half a bin off leaves of a line of them, if that is the
-// line.
+// The known symbols' moments and, for the passes from here on, their places; and what half a bin
+// off leaves of a line of them, if that is the line.
 __device__ KnownMoments MomentsOf(Team* team, const RecoverTask& task, const FrameView& frame,
                                   HalfBin* half) {
   KnownMoments known;
-  if (frame.known == nullptr) return known;
+  if (!frame.known) return known;
   const double centre = frame.centre();
   const double inverse_length = 1.0 / frame.num_symbols;
   const uint64_t half_bin_step = Turns64(0.5 / (1 << task.log2_line));
@@ -107,10 +107,11 @@ __device__ KnownMoments MomentsOf(Team* team, const RecoverTask& task, const Fra
   team->Sum(
       frame.num_symbols,
       [&](uint32_t first, float(&sums)[8]) {
-        KnownOfTile found(frame.known, first, frame.num_symbols);
+        KnownOfTile found = frame.known.Look(first, frame.num_symbols);
+        frame.known.Keep(first, found.bits);
         while (found.bits != 0) {
           const uint32_t n = found.Take(first);
-          const Iq s = frame.known[n];
+          const Iq s = frame.known.symbols[n];
           const float energy = fmaf(s.i, s.i, s.q * s.q);
           const auto t = static_cast<float>((n - centre) * inverse_length);
           sums[0] += energy;
@@ -142,7 +143,7 @@ __device__ int KnownDivisor(const FrameView& frame, LineMemory* memory) {
   int divisor = 0;
   for (uint32_t begin = 0; begin < frame.num_symbols; begin += kTeamWarps * kTile) {
     const uint32_t first = begin + lane_of_tile;
-    KnownOfTile found(frame.known, first, frame.num_symbols);
+    KnownOfTile found = frame.known.Look(first, frame.num_symbols);
     // Of later tiles none comes before those of the first that have some.
     if (found.bits != 0) atomicMin(&memory->first_known, KnownOfTile(found).Take(first));
     __syncthreads();
@@ -165,7 +166,7 @@ __device__ int KnownDivisor(const FrameView& frame, LineMemory* memory) {
 __device__ FrequencyRange RangeOf(const RecoverTask& task, const FrameView& frame,
                                   LineMemory* memory) {
   const Parameters& parameters = task.parameters;
-  const bool divides = frame.known != nullptr && parameters.coarse != Coarse::kNone;
+  const bool divides = frame.known && parameters.coarse != Coarse::kNone;
   const int divisor = divides ? KnownDivisor(frame, memory) : 0;
   FrequencyRange range;
   range.limit = LimitOfFrequency(parameters.coarse, task.model.symmetry, divisor);
@@ -179,8 +180,8 @@ __device__ SpectrumSearch SearchOf(const RecoverTask& task, const FrameView& fra
                                    const FrequencyRange& range) {
   const auto num_symbols = static_cast<int>(frame.num_symbols);
   const int points = 1 << task.log2_line;
-  const FramePlan plan =
-      PlanFrame(task.model, task.parameters, range, frame.known != nullptr, num_symbols, points);
+  const FramePlan plan = PlanFrame(task.model, task.parameters, range,
+                                   static_cast<bool>(frame.known), num_symbols, points);
   SpectrumSearch search;
   search.low = -plan.last_half_bin;
   search.high = min(plan.last_half_bin, points - 1);
@@ -263,11 +264,13 @@ __global__ void __launch_bounds__(kTeamThreads)
       estimate = memory.estimate;
       known = MomentsOf(&team, task, frame, &half);
       energy = WriteLine(&team, task, frame, estimate, &memory, line);
-    } else if (line != nullptr) {
-      // Its FFT is computed with the others'.
-      for (uint32_t n = team.thread(); n < 1U << task.log2_line; n += team.threads()) {
+    } else {
+      // Its FFT is computed with the others', and kernels read it before they know.
+      for (uint32_t n = team.thread(); line != nullptr && n < 1U << task.log2_line;
+           n += team.threads()) {
         line[n] = make_float2(0.0F, 0.0F);
       }
+      if (frame.known) frame.known.KeepNone(team.thread(), team.threads(), frame.num_symbols);
     }
     if (team.rank() == 0) {
       if (!bad && !silent) {

@@ -22,7 +22,7 @@ class LineMaker {
   // for them.
   __device__ LineMaker(const RecoverTask& task, const FrameView& frame, const Estimate& estimate,
                        unsigned threads, WeightNode* shared)
-      : known_(LineIsKnown(task, frame) ? frame.known : nullptr),
+      : known_(LineIsKnown(task, frame) ? frame.known : KnownView()),
         weights_(shared),
         nodes_per_unit_(task.model.weight_nodes_per_unit),
         inverse_gain_(static_cast<float>(1.0 / estimate.gain)),
@@ -42,18 +42,19 @@ class LineMaker {
   // From symbol n as received, `r`.
   __device__ __forceinline__ Iq At(uint32_t n, Iq r) const {
     const Iq z = {r.i * inverse_gain_, r.q * inverse_gain_};
-    return known_ != nullptr ? OfKnown(n, z) : OfPower(z, AnyPower());
+    return known_ ? OfKnown(n, z) : OfPower(z, AnyPower());
   }
 
   // From the lane's symbols first + 32 k of a tile; 0 from 0.
   __device__ __forceinline__ void MakeTile(uint32_t first, uint32_t num_symbols,
                                            const Iq (&r)[kTileLanes], Iq (&x)[kTileLanes]) const {
-    if (known_ != nullptr) {
+    if (known_) {
+      const KnownOfTile known = known_.Tile(first, num_symbols);
 #pragma unroll
       for (int k = 0; k < kTileLanes; ++k) {
         const uint32_t n = first + 32 * static_cast<uint32_t>(k);
         const Iq z = {r[k].i * inverse_gain_, r[k].q * inverse_gain_};
-        x[k] = n < num_symbols ? OfKnown(n, z) : Iq{};
+        x[k] = (known.bits >> k & 1U) != 0 ? OfKnown(n, z) : Iq{};
       }
       return;
     }
@@ -97,7 +98,7 @@ class LineMaker {
   }
 
   __device__ __forceinline__ Iq OfKnown(uint32_t n, Iq z) const {
-    const Iq s = known_[n];
+    const Iq s = known_.symbols[n];
     return Multiply(z, {s.i, -s.q});
   }
   template <typename Power>
@@ -119,7 +120,7 @@ class LineMaker {
     }
   }
 
-  const Iq* known_;
+  KnownView known_;
   const WeightNode* weights_;
   float nodes_per_unit_;
   float inverse_gain_;

@@ -41,10 +41,10 @@ __device__ Loop LoopOf(const RecoverTask& task, uint32_t f) {
   loop.inverse_gain = static_cast<float>(1.0 / state.estimate.gain);
   loop.start_frequency = state.estimate.frequency;
   loop.state.frequency = state.estimate.frequency;
-  loop.known = frame.known;
+  loop.known = frame.known.symbols;
   // Blind, the paper's baseline begins at phase 0 and pulls in; with known symbols it would do so
   // to any of the constellation's symmetries.
-  if (frame.known != nullptr) loop.state.turns = state.estimate.TurnsAt(-frame.centre());
+  if (frame.known) loop.state.turns = state.estimate.TurnsAt(-frame.centre());
   return loop;
 }
 

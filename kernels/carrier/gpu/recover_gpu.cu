@@ -196,6 +196,10 @@ class Rounds {
     void* const work =
         workspace + (FftPlans::Room(task_.log2_line, line_frames) << (task_.log2_line + 3));
     auto* const states = reinterpret_cast<FrameState*>(workspace + line_bytes);
+    uint8_t* const known_tiles =
+        workspace + line_bytes + AlignUp(static_cast<int64_t>(count * sizeof(FrameState)));
+    task_.known_row = KnownRow(longest_);
+    const int64_t known_bytes = static_cast<int64_t>(count) * task_.known_row;
     const int blocks = 4 * state_.multiprocessors;
     task_.overlaps = count < static_cast<size_t>(state_.multiprocessors);
 
@@ -206,6 +210,7 @@ class Rounds {
       task_.frames = batch_.frames + begin + i;
       task_.num_frames = static_cast<uint32_t>(here);
       task_.states = states + i;
+      task_.known_tiles = known_tiles + i * task_.known_row;
       task_.line = searches ? line : nullptr;
       task_.after_fft = false;
       const int cluster = ClusterFor(static_cast<int64_t>(here));
@@ -223,10 +228,10 @@ class Rounds {
     task_.frames = batch_.frames + begin;
     task_.num_frames = static_cast<uint32_t>(count);
     task_.states = states;
+    task_.known_tiles = known_tiles;
     task_.turned = nullptr;
     const int cluster = ClusterFor(static_cast<int64_t>(count));
-    uint8_t* rest =
-        workspace + line_bytes + AlignUp(static_cast<int64_t>(count * sizeof(FrameState)));
+    uint8_t* rest = known_tiles + AlignUp(known_bytes);
     sums_ = ShapeLineSums(task_.parameters, longest_);
     sums_.memory = reinterpret_cast<LineBlock*>(rest);
     rest += AlignUp(static_cast<int64_t>(count) * LineSumBytes(task_.parameters, longest_));

@@ -102,6 +102,8 @@ struct RecoverTask {
   uint8_t* output = nullptr;
   Result* results = nullptr;
 
+  uint8_t* known_tiles = nullptr;  // [num_frames][known_row], of KnownView
+  uint32_t known_row = 0;
   FrameState* states = nullptr;  // [num_frames]
   int log2_line = 0;
   float2* line = nullptr;  // [num_frames][1 << log2_line]
@@ -135,7 +137,7 @@ __device__ __forceinline__ void AwaitS1(const RecoverTask& task) {
 struct FrameView {
   Samples samples;
   uint32_t num_symbols = 0;
-  const Iq* known = nullptr;  // null: nothing is known
+  KnownView known;
 
   __device__ FrameView(const RecoverTask& task, uint32_t frame) {
     const RecoverFrame descriptor = task.frames[frame];
@@ -143,7 +145,8 @@ struct FrameView {
                task.parameters.scale};
     num_symbols = descriptor.num_symbols;
     if (descriptor.known_offset != kNoKnown) {
-      known = reinterpret_cast<const Iq*>(task.known + descriptor.known_offset);
+      known.symbols = reinterpret_cast<const Iq*>(task.known + descriptor.known_offset);
+      known.tiles = task.known_tiles + static_cast<size_t>(frame) * task.known_row;
     }
   }
   // The same frame as the loop left it.
@@ -158,7 +161,7 @@ struct FrameView {
 
 __device__ inline bool LineIsKnown(const RecoverTask& task, const FrameView& frame) {
   return task.parameters.coarse == Coarse::kKnown ||
-         (task.parameters.coarse == Coarse::kNone && frame.known != nullptr);
+         (task.parameters.coarse == Coarse::kNone && frame.known);
 }
 
 __device__ inline int CurvePoints(const RecoverTask& task, int num_symbols) {
@@ -168,7 +171,7 @@ __device__ inline int CurvePoints(const RecoverTask& task, int num_symbols) {
 
 __device__ inline FramePlan PlanOf(const RecoverTask& task, const FrameView& frame,
                                    const FrameState& state) {
-  return PlanFrame(task.model, task.parameters, state.range, frame.known != nullptr,
+  return PlanFrame(task.model, task.parameters, state.range, static_cast<bool>(frame.known),
                    static_cast<int>(frame.num_symbols), 1 << task.log2_line);
 }
 

@@ -40,7 +40,8 @@ int Log2Line(uint32_t num_symbols) {
 int64_t LoopBytes(uint32_t num_symbols) { return AlignUp(int64_t{num_symbols} * 8); }
 
 int64_t FrameBytes(const Parameters& parameters, uint32_t shortest, uint32_t longest) {
-  int64_t bytes = AlignUp(sizeof(FrameState)) + AlignUp(LineSumBytes(parameters, longest));
+  int64_t bytes = AlignUp(sizeof(FrameState)) + AlignUp(KnownRow(longest)) +
+                  AlignUp(LineSumBytes(parameters, longest));
   if (parameters.fine == Fine::kSweep) {
     bytes += SweepFrameBytes(ShapeSweep(parameters, shortest, longest));
   }

@@ -1,7 +1,7 @@
 // How a launch of carrier recovery divides its workspace. CUDA sources only.
 //
-//   lines being transformed | their scratch | state of each frame | line sums of each | sweep or
-//   loop
+//   lines being transformed | their scratch | state of each frame | known tiles of each |
+//   line sums of each | sweep or loop
 #ifndef BASEBAND_KERNELS_CARRIER_GPU_RECOVER_WORKSPACE_H_
 #define BASEBAND_KERNELS_CARRIER_GPU_RECOVER_WORKSPACE_H_
 

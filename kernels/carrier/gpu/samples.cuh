@@ -103,24 +103,13 @@ struct Samples {
   }
 };
 
-// Which symbols of a tile are known, (0, 0) being none.
+// Which symbols of a tile are known. By a whole warp.
 struct KnownOfTile {
   unsigned bits = 0;  // bit k: the lane's symbol first + 32 k
   bool any = false;   // of any lane
 
-  // By a whole warp. `known` is null if nothing is known. All loads are under way before the first
-  // is waited for.
-  __device__ __forceinline__ KnownOfTile(const Iq* known, uint32_t first, uint32_t num_symbols) {
-    if (known == nullptr) return;
-    const auto* const values = reinterpret_cast<const float2*>(known) + first;
-#pragma unroll
-    for (int k = 0; k < kTileLanes; ++k) {
-      const bool is_symbol = first + 32 * static_cast<uint32_t>(k) < num_symbols;
-      const float2 value = is_symbol ? __ldg(values + 32 * k) : make_float2(0.0F, 0.0F);
-      if (value.x != 0.0F || value.y != 0.0F) bits |= 1U << k;
-    }
-    any = __any_sync(0xffffffffU, bits != 0 ? 1 : 0) != 0;
-  }
+  __device__ __forceinline__ explicit KnownOfTile(unsigned of_lane)
+      : bits(of_lane), any(__any_sync(0xffffffffU, of_lane != 0 ? 1 : 0) != 0) {}
 
   // The first symbol of the lane's that are left, and the others.
   __device__ __forceinline__ uint32_t Take(uint32_t first) {
@@ -130,6 +119,53 @@ struct KnownOfTile {
   }
 };
 
+// Bytes of a frame's KnownView::tiles.
+BASEBAND_HOST_DEVICE inline uint32_t KnownRow(uint32_t num_symbols) {
+  return (num_symbols + kTile - 1) / kTile * 32;
+}
+
+// The symbols of a frame that are known, (0, 0) being none, and where they are.
+struct KnownView {
+  const Iq* symbols = nullptr;  // null: nothing is known
+  uint8_t* tiles = nullptr;     // [tile][lane]: KnownOfTile::bits; S1 writes them
+
+  __device__ explicit operator bool() const { return symbols != nullptr; }
+
+  // From the symbols themselves. All loads are under way before the first is waited for.
+  __device__ __forceinline__ KnownOfTile Look(uint32_t first, uint32_t num_symbols) const {
+    const auto* const values = reinterpret_cast<const float2*>(symbols) + first;
+    unsigned bits = 0;
+#pragma unroll
+    for (int k = 0; k < kTileLanes; ++k) {
+      const bool is_symbol = first + 32 * static_cast<uint32_t>(k) < num_symbols;
+      const float2 value = is_symbol ? __ldg(values + 32 * k) : make_float2(0.0F, 0.0F);
+      if (value.x != 0.0F || value.y != 0.0F) bits |= 1U << k;
+    }
+    return KnownOfTile(bits);
+  }
+  __device__ __forceinline__ void Keep(uint32_t first, unsigned bits) const {
+    tiles[PlaceOf(first)] = static_cast<uint8_t>(bits);
+  }
+  // By `threads` threads, each with its `thread`.
+  __device__ __forceinline__ void KeepNone(unsigned thread, unsigned threads,
+                                           uint32_t num_symbols) const {
+    const uint32_t end = KnownRow(num_symbols);
+    for (uint32_t place = thread; place < end; place += threads) tiles[place] = 0;
+  }
+  // As it was kept; nothing of a tile beyond the frame.
+  __device__ __forceinline__ KnownOfTile Tile(uint32_t first, uint32_t num_symbols) const {
+    return KnownOfTile(symbols == nullptr || first >= num_symbols ? 0U : tiles[PlaceOf(first)]);
+  }
+  // (0, 0) if symbol n is not known.
+  __device__ __forceinline__ Iq At(uint32_t n) const {
+    if (symbols == nullptr) return {};
+    const unsigned bits = tiles[PlaceOf(n)];
+    return (bits >> (n % kTile / 32) & 1U) != 0 ? symbols[n] : Iq{};
+  }
+
+ private:
+  __device__ static uint32_t PlaceOf(uint32_t n) { return n / kTile * 32 + n % 32; }
+};
 // Writes symbols in the format and scale of the input.
 struct SampleWriter {
   uint8_t* data = nullptr;

@@ -69,7 +69,7 @@ __device__ __noinline__ void LookAtShortFrame(const FrameView& frame, const Esti
   // All that the loop reads, where a store to memory cannot change it.
   const Samples samples = frame.samples;
   const uint32_t num_symbols = frame.num_symbols;
-  const Iq* const known_symbols = frame.known;
+  const KnownView known_symbols = frame.known;
   const auto length = static_cast<uint32_t>(StretchLength(static_cast<int>(num_symbols)));
   const auto count = static_cast<uint32_t>(NumStretches(static_cast<int>(num_symbols)));
   const Rotor soft_rotor(summed_at.frequency, summed_at.phase, num_symbols);
@@ -94,8 +94,7 @@ __device__ __noinline__ void LookAtShortFrame(const FrameView& frame, const Esti
     for (uint32_t n = first; n < end; n += 32) {
       const Iq r = next;
       if (n + 32 < end) next = samples.Read(n + 32);
-      Iq known;
-      if (known_symbols != nullptr) known = known_symbols[n];
+      const Iq known = known_symbols.At(n);
       const Iq soft = Multiply(r, soft_back);
       const Iq hard = Multiply(r, hard_back);
       if (known.i != 0.0F || known.q != 0.0F) {
