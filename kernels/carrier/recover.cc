@@ -208,13 +208,10 @@ Coarse CoarseFor(const Model& model, const Parameters& parameters, absl::Span<co
   gap = std::max(gap, num_symbols - end);
   const double noise = std::pow(10.0, -0.1 * model.constellation().operating_snr_db());
   if (gap <= kLongestGap * num_symbols) {
-    // Single ones have one peak in reach. Blocks' peaks are 1 / (their distance) apart, the k-th
-    // lower by energy / noise (pi k length / distance)^2 / 3: how many are within kDoubt.
-    if (blocks == moments.count) return Coarse::kKnown;
-    const double distances = static_cast<double>(num_symbols) / moments.count;  // over lengths
-    const double peaks =
-        distances / (kTurn / 2) * std::sqrt(3.0 * kDoubt * noise / moments.energy[0]);
-    return peaks <= 1.0 ? Coarse::kKnown : Coarse::kPower;
+    // Single ones have one peak in reach.
+    const bool single = blocks == moments.count;
+    return single || KnownPeaksAlike(moments, noise, num_symbols) <= 1.0 ? Coarse::kKnown
+                                                                         : Coarse::kPower;
   }
   const bool side_by_side = 2 * moments.count >= end - begin;
   return side_by_side && !IsEndUnsure(model.view(), moments, noise) ? Coarse::kKnown

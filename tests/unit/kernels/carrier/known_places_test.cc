@@ -97,22 +97,43 @@ TEST(CarrierKnownTest, ManyRightOnesLockAtAnySnr) {
   }
 }
 
-// A line that noise made, which a short header happens to suit: of 64APSK 65 of 90 locks were.
-TEST(CarrierKnownTest, AHeaderMakesNoLockOfALineOfNoise) {
+// A line that noise made, which a few known symbols happen to suit: of 64APSK 65 of 90 locks with a
+// header were such once, and with other places still 30 of these 1440 frames.
+TEST(CarrierKnownTest, FewOfThemMakeNoLockOfALineOfNoise) {
   int wrong = 0;
   for (const char* const name : {"8PSK", "64APSK 132/180"}) {
     const ModelPtr model = ModelOf(name);
-    for (const int num_symbols : {500, 1000}) {
-      for (const int known : {12, 26, 40}) {
-        for (uint64_t seed = 1; seed <= 60; ++seed) {
-          const FrameSpec spec = SpecAbove(name, num_symbols, 1.5, seed, 0.05);
-          const Result result = Recover(*model, {}, MakeFrame(spec, Header(known)));
-          if (result.lock == Lock::kLocked && DeviationsOff(result, spec) > 6.0) ++wrong;
+    for (const double above_db : {0.0, 1.0}) {
+      for (const int num_symbols : {500, 1000}) {
+        for (const KnownPlaces& places :
+             {Header(12), Header(40), Header(64), Middle(26), BothEnds(20), Blocks(4, 130)}) {
+          for (uint64_t seed = 1; seed <= 30; ++seed) {
+            const FrameSpec spec = SpecAbove(name, num_symbols, above_db, seed, 0.05);
+            const Result result = Recover(*model, {}, MakeFrame(spec, places));
+            if (result.lock == Lock::kLocked && DeviationsOff(result, spec) > 6.0) ++wrong;
+          }
         }
       }
     }
   }
-  EXPECT_LE(wrong, 3);
+  EXPECT_LE(wrong, 1);
+}
+
+// Nor do they cost a lock of what data say, less than for a lock without them: of these 600 frames
+// 159 were locked, now 538.
+TEST(CarrierKnownTest, FewOfThemLeaveTheLocksThatDataMake) {
+  int locked = 0;
+  for (const auto& [name, above_db] :
+       {std::pair{"QPSK", 2.0}, {"8PSK", 3.0}, {"32APSK 3/4", 2.0}}) {
+    const ModelPtr model = ModelOf(name);
+    for (const KnownPlaces& places : {Header(12), Header(26), Header(40), Header(64), Middle(26)}) {
+      for (uint64_t seed = 1; seed <= 40; ++seed) {
+        const FrameSpec spec = SpecAbove(name, 500, above_db, seed, 0.05);
+        if (Recover(*model, {}, MakeFrame(spec, places)).lock == Lock::kLocked) ++locked;
+      }
+    }
+  }
+  EXPECT_GE(locked, 500);
 }
 
 // Where their own line is asked for and is too wide, or one of many alike, frames may not lock. But
