@@ -46,8 +46,7 @@ BASEBAND_HOST_DEVICE inline double FitOfData(const ModelView& model, const Findi
 // frame's end, or their own line has many peaks between bins. Beside a line of all symbols that is
 // so even where the estimate is as unsure as known symbols leave it, for then data added nothing to
 // what is noise's; and where known symbols suit several frequencies.
-inline constexpr double kMostAlike =
-    0.25;  // one, if some are twice as far apart as they would be evenly
+inline constexpr double kMostAlike = 0.25;  // of distances all alike; some may be far longer
 BASEBAND_HOST_DEVICE inline bool RestsOnDataAlone(const ModelView& model,
                                                   const Parameters& parameters,
                                                   const Findings& found,
@@ -64,17 +63,41 @@ BASEBAND_HOST_DEVICE inline bool RestsOnDataAlone(const ModelView& model,
   return told < 0.5 * EndVarianceByKnown(found.known, noise);
 }
 
+// Whether right ones may be too few, in so much noise, to choose between the line's branches: what
+// makes the next branch less likely then is, x = 2 pi / power being the angle between them,
+//   2 energy / noise (1 - cos x) < energy / noise min(x^2, 4) nats
+// give or take the root of twice that. Of more, those that leave a branch open are wrong; and of
+// many that are, noise seems more than it is.
+inline constexpr int kFew = 4;
+inline constexpr double kMostOfFew = 4.0 * kClose;  // below kClose in 3 of 1000 frames
+BASEBAND_HOST_DEVICE inline bool AreTooFewToTell(const ModelView& model, const Findings& found) {
+  const double angle = kTurn / model.power;
+  return found.known.count <= kFew &&
+         fmin(angle * angle, 4.0) * found.known.energy[0] < kMostOfFew * found.estimate.noise;
+}
+
+// Whether data make a lock as they would without known symbols. These add trials, the phases that
+// they tell apart, of which data see as many as without them; one or two do not add as much fit.
+BASEBAND_HOST_DEVICE inline bool DataLock(const ModelView& model, const FramePlan& plan,
+                                          const Findings& found, const Expected& expected,
+                                          double data_fit, const FitLimit& limit) {
+  if (!found.symbols_known || plan.known_line || !AreTooFewToTell(model, found)) return false;
+  FitLimit of_data = limit;
+  of_data.chance -= log(static_cast<double>(model.symmetry));
+  return of_data.Admits(data_fit, expected.data_fit);
+}
+
 // Few known symbols happen to suit a line that noise made: data have to fit by themselves, better
 // than ln(trials) + this. That is less than kLockMargin, for known symbols fit as well; and what
 // the line has over ln(bins), which noise makes in exp(-that) of the searches, counts like a fit.
 inline constexpr double kDataMargin = 5.0;
-// What the symbols that are not known say against a lock: kLocked if nothing. `limit`: of the
-// frame.
+// What the symbols that are not known say against a lock: kLocked if nothing. `data_fit`:
+// FitOfData; `limit`: of the frame.
 BASEBAND_HOST_DEVICE inline Lock LockByData(const ModelView& model, const Parameters& parameters,
                                             const Findings& found, const Expected& expected,
-                                            const Covariance& covariance, const FitLimit& limit) {
+                                            const Covariance& covariance, double data_fit,
+                                            const FitLimit& limit) {
   const bool judges = expected.data_fit > kDataJudges;
-  const double data_fit = FitOfData(model, found);
   // What known symbols say of themselves may be all of the fit.
   if (judges && data_fit + FitByKnownIsOffBy(found.known) < kLeastFitShare * expected.data_fit) {
     return Lock::kBadFit;

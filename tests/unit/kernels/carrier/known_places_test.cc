@@ -136,6 +136,67 @@ TEST(CarrierKnownTest, FewOfThemLeaveTheLocksThatDataMake) {
   EXPECT_GE(locked, 500);
 }
 
+// One that noise hides is not worse than none: the frame locks as it does without it, its phase
+// modulo a quarter of a turn, and says so. None of these was locked.
+TEST(CarrierKnownTest, OneThatNoiseHidesIsAsNone) {
+  const ModelPtr model = ModelOf("QPSK");
+  int hidden = 0;
+  for (const KnownPlaces& places : {Header(1), Middle(1)}) {
+    for (uint64_t seed = 1; seed <= 40; ++seed) {
+      const FrameSpec spec = SpecAbove("QPSK", 1000, 2.0, seed, 0.05);
+      CarrierFrame frame = MakeFrame(spec, places);
+      const Result result = Recover(*model, {}, frame);
+      frame.known.clear();
+      const Result blind = Recover(*model, {}, frame);
+      if (blind.fit < 25.0F) continue;  // barely, and a symbol less may be too little
+      EXPECT_EQ(blind.lock, Lock::kLocked);
+      EXPECT_EQ(result.lock, Lock::kLocked) << places.name << ", seed " << seed;
+      EXPECT_LT(DeviationsOff(result, spec), 6.0);
+      EXPECT_EQ(result.resolved == Resolved::kKnownSymbols, result.ambiguity == 1);
+      if (result.ambiguity == 1) continue;
+      ++hidden;
+      EXPECT_EQ(result.ambiguity, 4);
+      EXPECT_LE(std::fabs(result.phase), M_PI / 4);
+      EXPECT_LT(std::fabs(testing::WrappedDifference(result.phase, spec.phase, M_PI / 2)),
+                6.0 * static_cast<double>(result.phase_stddev));
+    }
+  }
+  EXPECT_GE(hidden, 60);
+}
+
+// A line through two symbols leaves no residuals, and is no surer for that.
+TEST(CarrierKnownTest, NoDeviationIsZeroHoweverFewTheyAre) {
+  Parameters parameters;
+  parameters.coarse = Coarse::kKnown;
+  double off = 0.0;
+  int frames = 0;
+  for (const char* const name : {"QPSK", "16APSK 3/4"}) {
+    const ModelPtr model = ModelOf(name);
+    for (const Fine fine : {Fine::kInterpolate, Fine::kNone, Fine::kRemodulate}) {
+      parameters.fine = fine;
+      for (const KnownPlaces& places :
+           {Header(1), Header(2), Middle(3), BothEnds(1), Blocks(1, 18), Blocks(3, 44)}) {
+        for (const Reference reference :
+             {Reference::kFirst, Reference::kCentre, Reference::kLast}) {
+          parameters.reference = reference;
+          for (uint64_t seed = 1; seed <= 20; ++seed) {
+            const FrameSpec spec = SpecAbove(name, 50, 35.0, seed, 0.0);
+            const Result result = Recover(*model, parameters, MakeFrame(spec, places));
+            // Of 50 symbols none of which is known to be another, at most.
+            const double least = std::sqrt(0.5 * std::pow(10.0, -0.1 * spec.snr_db) / 50.0);
+            EXPECT_GT(double{result.phase_stddev}, 1e-3 * least) << name << ", " << places.name;
+            EXPECT_GT(double{result.frequency_stddev}, 0.0) << name << ", " << places.name;
+            if (fine != Fine::kInterpolate || reference != Reference::kCentre) continue;
+            ++frames;
+            off += double{result.phase_stddev} < least ? 1.0 : 0.0;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_LE(off, 0.1 * frames);
+}
+
 // Where their own line is asked for and is too wide, or one of many alike, frames may not lock. But
 // what known symbols say of themselves makes no lock of data that say nothing: so 63 of these
 // 720 frames were, up to 400 of their deviations off.
