@@ -202,10 +202,11 @@ struct Reach {
   double modulo = 1.0;
 };
 // The coarse stage that finds the carrier more often: kKnown where known symbols lie all over the
-// frame, singly or in long blocks, or are so many side by side that the phase which their line
-// predicts at its ends is nearly the right one. Of others the line is too wide, or one of too many
-// alike, and it is kPower, after which they choose between its aliases; so it is where
-// max_frequency is more than known symbols can tell. kKnown of a constellation without a line.
+// frame, singly or in long blocks, 0.6 of it apart at most if these are alike; or are so many side
+// by side that the phase which their line predicts at its ends is nearly the right one. Of others
+// the line is too wide, or one of too many alike, and it is kPower, after which they choose between
+// its aliases; so it is where max_frequency is more than known symbols can tell. kKnown of a
+// constellation without a line.
 // Parameters::coarse does not matter; `known` as in RecoverOnCpu, not empty.
 Coarse CoarseFor(const Model& model, const Parameters& parameters, absl::Span<const Iq> known);
 // The parameters have passed CheckParameters. `known` as in RecoverOnCpu.

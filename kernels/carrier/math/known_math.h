@@ -118,14 +118,18 @@ BASEBAND_HOST_DEVICE inline bool IsEndUnsure(const ModelView& view, const KnownM
   return EndVarianceByKnown(known, noise) > most * most;
 }
 
-// Blocks of known symbols all over a frame have a line with peaks 1 / (their distance) apart, the
-// k-th lower by energy / noise (pi k length / distance)^2 / 3 nats: how many are within kDoubt of
-// the best, if the distances are all alike.
-BASEBAND_HOST_DEVICE inline double KnownPeaksAlike(const KnownMoments& known, double noise,
-                                                   int num_symbols) {
-  const double distances = static_cast<double>(num_symbols) / known.count;  // over lengths
+// Blocks of known symbols have a line with peaks 1 / (their distance) apart, the k-th lower by
+// energy / noise (pi k length / distance)^2 / 3 nats: how many are within kDoubt of the best.
+// `distances`: over lengths.
+BASEBAND_HOST_DEVICE inline double PeaksAlike(double distances, const KnownMoments& known,
+                                              double noise) {
   return distances / (kTurn / 2) *
          sqrt(3.0 * static_cast<double>(kDoubt) * noise / known.energy[0]);
+}
+// If they lie all over the frame, and the distances are all alike.
+BASEBAND_HOST_DEVICE inline double KnownPeaksAlike(const KnownMoments& known, double noise,
+                                                   int num_symbols) {
+  return PeaksAlike(static_cast<double>(num_symbols) / known.count, known, noise);
 }
 
 }  // namespace baseband::carrier
