@@ -184,8 +184,10 @@ RecoverPlan PlanRecovery(const Model& model, const Parameters& parameters,
 }
 
 Coarse CoarseFor(const Model& model, const Parameters& parameters, absl::Span<const Iq> known) {
-  // Longest run of symbols that are not known, of the frame.
+  // Longest run of symbols that are not known, of the frame; longest distance of blocks alike,
+  // whose peaks are no closer than bins can show.
   constexpr double kLongestGap = 0.25;
+  constexpr double kLongestDistance = 0.6;
   if (!model.has_line()) return Coarse::kKnown;
   Parameters by_known = parameters;
   by_known.coarse = Coarse::kKnown;
@@ -196,29 +198,42 @@ Coarse CoarseFor(const Model& model, const Parameters& parameters, absl::Span<co
   int end = 0;
   int gap = 0;
   int blocks = 0;
+  int block_begin = 0;
+  int shortest = num_symbols;
+  int longest = 0;
+  const auto end_block = [&] {
+    shortest = std::min(shortest, end - block_begin);
+    longest = std::max(longest, end - block_begin);
+  };
   for (int n = 0; n < num_symbols; ++n) {
     const Iq& symbol = known[static_cast<size_t>(n)];
     if (!IsKnown(symbol)) continue;
     moments.Add(symbol, (n - 0.5 * (num_symbols - 1)) / num_symbols);
     gap = std::max(gap, n - end);
-    blocks += n > end || blocks == 0 ? 1 : 0;
+    if (n > end || blocks == 0) {
+      if (blocks > 0) end_block();
+      block_begin = n;
+      ++blocks;
+    }
     begin = std::min(begin, n);
     end = n + 1;
   }
+  end_block();
   gap = std::max(gap, num_symbols - end);
   const double noise = std::pow(10.0, -0.1 * model.constellation().operating_snr_db());
   if (gap <= kLongestGap * num_symbols) {
-    // Single ones have one peak in reach. Blocks' peaks are 1 / (their distance) apart, the k-th
-    // lower by energy / noise (pi k length / distance)^2 / 3: how many are within kDoubt.
-    if (blocks == moments.count) return Coarse::kKnown;
-    const double distances = static_cast<double>(num_symbols) / moments.count;  // over lengths
-    const double peaks =
-        distances / (kTurn / 2) * std::sqrt(3.0 * kDoubt * noise / moments.energy[0]);
-    return peaks <= 1.0 ? Coarse::kKnown : Coarse::kPower;
+    // Single ones have one peak in reach.
+    const bool single = blocks == moments.count;
+    return single || KnownPeaksAlike(moments, noise, num_symbols) <= 1.0 ? Coarse::kKnown
+                                                                         : Coarse::kPower;
   }
+  if (IsEndUnsure(model.view(), moments, noise)) return Coarse::kPower;
   const bool side_by_side = 2 * moments.count >= end - begin;
-  return side_by_side && !IsEndUnsure(model.view(), moments, noise) ? Coarse::kKnown
-                                                                    : Coarse::kPower;
+  const bool alike = blocks > 1 && longest <= 2 * shortest &&
+                     PeaksAlike(1.0 + static_cast<double>(gap) / shortest, moments, noise) <= 1.0;
+  return side_by_side || (alike && gap + shortest <= kLongestDistance * num_symbols)
+             ? Coarse::kKnown
+             : Coarse::kPower;
 }
 
 Reach ReachOf(const Model& model, const Parameters& parameters, absl::Span<const Iq> known) {

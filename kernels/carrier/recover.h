@@ -144,7 +144,7 @@ enum class Lock : uint8_t {
 // How 2 pi / symmetry was resolved.
 enum class Resolved : uint8_t {
   kNot,           // it was not: phase is modulo 2 pi / ambiguity
-  kKnownSymbols,  // ambiguity is 1
+  kKnownSymbols,  // ambiguity is 1. Too few of them in too much noise leave it as it was
 };
 
 // What became of one frame. With lock other than kLocked the numbers are the best guess.
@@ -153,7 +153,7 @@ struct Result {
   double coarse_frequency = 0.0;  // before the fine stage
   // Radians at Parameters::reference, in [-pi, pi) / ambiguity.
   double phase = 0.0;
-  float frequency_stddev = 0.0F;  // predicted standard deviations
+  float frequency_stddev = 0.0F;  // predicted standard deviations, above 0 but of kNoSignal
   float phase_stddev = 0.0F;
   float gain = 0.0F;  // A
   // Estimate of A^2 / E|noise|^2, at most kMaxSnrDb; what is left of the carrier counts as noise.
@@ -174,9 +174,9 @@ struct Result {
   float fit = 0.0F;
   Lock lock = Lock::kNoSignal;
   Resolved resolved = Resolved::kNot;
-  // The phase is sure modulo 2 pi / ambiguity: the constellation's symmetry, or the power, a
-  // multiple of it, where noise hides the rings that tell the power's branches apart; 1 with known
-  // symbols.
+  // The phase is sure modulo 2 pi / ambiguity: the constellation's symmetry, or 1 with known
+  // symbols; or the power, a multiple of both, where noise hides the rings that tell the power's
+  // branches apart, or known symbols are too few to.
   uint16_t ambiguity = 1;
   uint8_t bad_symbols = 0;  // 1: NaN, infinite or above kMaxMagnitude; nothing else is valid
 };
@@ -202,10 +202,11 @@ struct Reach {
   double modulo = 1.0;
 };
 // The coarse stage that finds the carrier more often: kKnown where known symbols lie all over the
-// frame, singly or in long blocks, or are so many side by side that the phase which their line
-// predicts at its ends is nearly the right one. Of others the line is too wide, or one of too many
-// alike, and it is kPower, after which they choose between its aliases; so it is where
-// max_frequency is more than known symbols can tell. kKnown of a constellation without a line.
+// frame, singly or in long blocks, 0.6 of it apart at most if these are alike; or are so many side
+// by side that the phase which their line predicts at its ends is nearly the right one. Of others
+// the line is too wide, or one of too many alike, and it is kPower, after which they choose between
+// its aliases; so it is where max_frequency is more than known symbols can tell. kKnown of a
+// constellation without a line.
 // Parameters::coarse does not matter; `known` as in RecoverOnCpu, not empty.
 Coarse CoarseFor(const Model& model, const Parameters& parameters, absl::Span<const Iq> known);
 // The parameters have passed CheckParameters. `known` as in RecoverOnCpu.

@@ -63,6 +63,7 @@ void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
   found.known = known_moments_;
   found.estimate = estimate_;
   found.sums = sums_;
+  found.sums_table = sums_table_;
   found.information = InformationOf(sums_table_);
   found.line = line_covariance_;
   found.loop = loop_;

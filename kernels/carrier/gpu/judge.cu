@@ -55,6 +55,7 @@ __device__ Findings FindingsOf(const RecoverTask& task, const FrameView& frame,
   found.known = state.known;
   found.estimate = settled.estimate;
   found.sums = settled.sums;
+  found.sums_table = settled.sums_table;
   found.information = settled.information;
   if (method != Fine::kRemodulate && method != Fine::kPll) found.line = state.line;
   if (method == Fine::kPll) found.loop = state.loop;

@@ -51,6 +51,7 @@ struct SpectrumSearch {
 struct Settled {
   Estimate estimate;        // of the last round, its step included
   FitSums<double> sums;     // of the last round, GainOfStep included
+  int32_t sums_table = 0;   // that they were made in
   Information information;  // UsedInformation there
   double distance = 0.0;    // of hard decisions at `estimate`, squared and added up
   double apart = 0.0;       // sum of TurnedApart over the known symbols there

@@ -75,6 +75,7 @@ __device__ void Settle(Team* team, const RecoverTask& task, const FrameView& fra
   if (team->rank() == 0 && threadIdx.x == 0) {
     state->settled.estimate = fine->estimate;
     state->settled.sums = fine->sums;
+    state->settled.sums_table = fine->summed_at.table;
     state->settled.information = fine->information;
   }
   __syncthreads();  // `memory` may change again

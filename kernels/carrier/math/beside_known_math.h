@@ -36,54 +36,82 @@ BASEBAND_HOST_DEVICE inline double KnownPeakGap(const Findings& found) {
   return 2.0 / found.estimate.noise * sqrt(found.line_energy) * apart;
 }
 
-// What symbols that are not known say of the fit, if it was made in `table`.
-BASEBAND_HOST_DEVICE inline double FitOfData(const ModelView& model, const Findings& found,
-                                             int table) {
-  const auto noise = static_cast<double>(model.facts[table].noise);
+// What symbols that are not known say of the fit.
+BASEBAND_HOST_DEVICE inline double FitOfData(const ModelView& model, const Findings& found) {
+  const auto noise = static_cast<double>(model.facts[found.sums_table].noise);
   return found.sums.fit - FitByKnown(noise, found.known, found.apart);
 }
-// The most that may be: the estimate's table may be the next to it by now.
-BASEBAND_HOST_DEVICE inline double MostFitOfData(const ModelView& model, const Findings& found) {
-  double most = FitOfData(model, found, found.estimate.table);
-  if (found.estimate.table > 0) {
-    most = fmax(most, FitOfData(model, found, found.estimate.table - 1));
-  }
-  if (found.estimate.table + 1 < model.num_snrs) {
-    most = fmax(most, FitOfData(model, found, found.estimate.table + 1));
-  }
-  return most;
-}
 
-// Whether known symbols tell so little of the phase at the frame's end, or their line has so many
-// peaks between bins, that data chose which of several carriers it is.
-BASEBAND_HOST_DEVICE inline bool RestsOnDataAlone(const ModelView& model, const Findings& found,
+// Whether data chose which of several carriers it is: known symbols tell little of the phase at the
+// frame's end, or their own line has many peaks between bins. Beside a line of all symbols that is
+// so even where the estimate is as unsure as known symbols leave it, for then data added nothing to
+// what is noise's; and where known symbols suit several frequencies.
+inline constexpr double kMostAlike = 0.25;  // of distances all alike; some may be far longer
+BASEBAND_HOST_DEVICE inline bool RestsOnDataAlone(const ModelView& model,
+                                                  const Parameters& parameters,
+                                                  const Findings& found,
                                                   const Covariance& covariance) {
   if (found.bins_miss_peaks) return true;
-  if (!IsEndUnsure(model, found.known, found.estimate.noise)) return false;
+  const double noise = found.estimate.noise;
+  const bool unsure = IsEndUnsure(model, found.known, noise);
+  if (parameters.coarse == Coarse::kPower) {
+    return unsure || KnownPeaksAlike(found.known, noise, found.num_symbols) > kMostAlike;
+  }
+  if (!unsure) return false;
   const double t = found.known.energy[1] > 0.0 ? -0.5 : 0.5;
   const double told = covariance.phase + t * (2.0 * covariance.cross + t * covariance.slope);
-  return told < 0.5 * EndVarianceByKnown(found.known, found.estimate.noise);
+  return told < 0.5 * EndVarianceByKnown(found.known, noise);
 }
 
-// What the symbols that are not known say against a lock: kLocked if nothing. `limit`: of the
-// frame.
+// Whether right ones may be too few, in so much noise, to choose between the line's branches: what
+// makes the next branch less likely then is, x = 2 pi / power being the angle between them,
+//   2 energy / noise (1 - cos x) < energy / noise min(x^2, 4) nats
+// give or take the root of twice that. Of more, those that leave a branch open are wrong; and of
+// many that are, noise seems more than it is.
+inline constexpr int kFew = 4;
+inline constexpr double kMostOfFew = 4.0 * kClose;  // below kClose in 3 of 1000 frames
+BASEBAND_HOST_DEVICE inline bool AreTooFewToTell(const ModelView& model, const Findings& found) {
+  const double angle = kTurn / model.power;
+  return found.known.count <= kFew &&
+         fmin(angle * angle, 4.0) * found.known.energy[0] < kMostOfFew * found.estimate.noise;
+}
+
+// Whether data make a lock as they would without known symbols. These add trials, the phases that
+// they tell apart, of which data see as many as without them; one or two do not add as much fit.
+BASEBAND_HOST_DEVICE inline bool DataLock(const ModelView& model, const FramePlan& plan,
+                                          const Findings& found, const Expected& expected,
+                                          double data_fit, const FitLimit& limit) {
+  if (!found.symbols_known || plan.known_line || !AreTooFewToTell(model, found)) return false;
+  FitLimit of_data = limit;
+  of_data.chance -= log(static_cast<double>(model.symmetry));
+  return of_data.Admits(data_fit, expected.data_fit);
+}
+
+// Few known symbols happen to suit a line that noise made: data have to fit by themselves, better
+// than ln(trials) + this. That is less than kLockMargin, for known symbols fit as well; and what
+// the line has over ln(bins), which noise makes in exp(-that) of the searches, counts like a fit.
+inline constexpr double kDataMargin = 5.0;
+// What the symbols that are not known say against a lock: kLocked if nothing. `data_fit`:
+// FitOfData; `limit`: of the frame.
 BASEBAND_HOST_DEVICE inline Lock LockByData(const ModelView& model, const Parameters& parameters,
                                             const Findings& found, const Expected& expected,
-                                            const Covariance& covariance, const FitLimit& limit) {
+                                            const Covariance& covariance, double data_fit,
+                                            const FitLimit& limit) {
   const bool judges = expected.data_fit > kDataJudges;
-  const double data_fit = MostFitOfData(model, found);
   // What known symbols say of themselves may be all of the fit.
   if (judges && data_fit + FitByKnownIsOffBy(found.known) < kLeastFitShare * expected.data_fit) {
     return Lock::kBadFit;
   }
-  if (!RestsOnDataAlone(model, found, covariance)) return Lock::kLocked;
+  if (!RestsOnDataAlone(model, parameters, found, covariance)) return Lock::kLocked;
   if (parameters.coarse == Coarse::kKnown &&
       (!judges || data_fit < kLeastShareBesideKnown * expected.data_fit)) {
     return Lock::kAmbiguous;
   }
-  // And may make a lock of a line that is noise's, which few known symbols happen to suit.
-  if (parameters.coarse == Coarse::kPower && !limit.Admits(data_fit, expected.data_fit)) {
-    return limit.below;
+  if (parameters.coarse == Coarse::kPower) {
+    FitLimit of_data = limit;
+    of_data.chance =
+        expected.ln_trials + kDataMargin - fmax(found.peak - expected.ln_half_bins, 0.0);
+    if (!of_data.Admits(data_fit, expected.data_fit)) return limit.below;
   }
   return Lock::kLocked;
 }

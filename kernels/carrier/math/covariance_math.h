@@ -77,6 +77,28 @@ struct LineSpread {
   }
 };
 
+// Of a line of known symbols, which may be few: a line through two leaves no residuals, through a
+// few not enough to tell the noise by. That of all symbols, `noise`, makes of the known ones what
+// is known of maximum likelihood; the line is no surer than that.
+BASEBAND_HOST_DEVICE inline Covariance LineOfFew(const Covariance& line, const KnownMoments& known,
+                                                 double noise) {
+  const double determinant = known.energy[0] * known.energy[2] - known.energy[1] * known.energy[1];
+  Covariance least;
+  least.phase = 0.5 * noise / known.energy[0];
+  if (determinant > 1e-9 * known.energy[0] * known.energy[2]) {
+    const double scale = 0.5 * noise / determinant;
+    least = {scale * known.energy[2], -scale * known.energy[1], scale * known.energy[0]};
+  }
+  return least.slope > line.slope || least.phase > line.phase ? least : line;
+}
+
+// Noise below kMaxSnrDb is not told from none: the least variance of a phase.
+inline constexpr double kNoiseOfNone = 1e-6;
+static_assert(kMaxSnrDb == 60.0F);
+BASEBAND_HOST_DEVICE inline double LeastVariance(int num_symbols) {
+  return 0.5 * kNoiseOfNone / num_symbols;
+}
+
 // What a method's covariance is made of.
 struct Spread {
   FitSums<double> sums;     // of the last round
@@ -142,8 +164,7 @@ BASEBAND_HOST_DEVICE inline Covariance MethodCovariance(const Parameters& parame
   covariance.slope *= few;
   covariance.phase += spread.stray.phase;
   covariance.slope += spread.stray.slope;
-  // Noise below kMaxSnrDb is not told from none.
-  const double least = 0.5 * exp(-0.1 * kLn10 * static_cast<double>(kMaxSnrDb)) / num_symbols;
+  const double least = LeastVariance(num_symbols);
   covariance.phase = fmax(covariance.phase, least);
   covariance.slope = fmax(covariance.slope, 12.0 * least);
   return covariance;

@@ -41,6 +41,7 @@ struct Findings {
   KnownMoments known;
   Estimate estimate;        // of the last round, its step included
   FitSums<double> sums;     // of the last round, GainOfStep included
+  int sums_table = 0;       // that they were made in
   Information information;  // UsedInformation there
   Covariance line;  // of the line where the estimate is, for methods that take it from there
   PllFound loop;    // Fine::kPll

@@ -100,7 +100,11 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
   const int num_symbols = found.num_symbols;
   const FitLimit limit = FitLimitOf(parameters, found, expected);
   if (!in_range || found.elsewhere) return Lock::kNoPeak;
-  if (!limit.Admits(found.sums.fit, expected.fit)) return limit.below;
+  const double data_fit = found.symbols_known ? FitOfData(model, found) : 0.0;
+  if (!limit.Admits(found.sums.fit, expected.fit) &&
+      !DataLock(model, plan, found, expected, data_fit, limit)) {
+    return limit.below;
+  }
   const bool slips = parameters.fine == Fine::kPll &&
                      PllSlips(static_cast<double>(parameters.pll_bandwidth),
                               LoopInformation(found.sums, num_symbols), model.symmetry);
@@ -116,7 +120,8 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
   if (known.contradicts) return Lock::kBadFit;
   // Neither witnesses for a loop, which turns known symbols where it settles.
   if (found.symbols_known && parameters.fine != Fine::kPll) {
-    const Lock by_data = LockByData(model, parameters, found, expected, covariance, limit);
+    const Lock by_data =
+        LockByData(model, parameters, found, expected, covariance, data_fit, limit);
     if (by_data != Lock::kLocked) return by_data;
   }
   // Where the phase strays, so do the likelihoods, by its excess more than noise makes them; and
@@ -132,19 +137,21 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
   if (parameters.coarse == Coarse::kPower && HasTwin(found, expected.ln_half_bins)) {
     return Lock::kAmbiguous;
   }
-  if (!found.symbols_known) return Lock::kLocked;
-  if (LeavesCarriersOpen(plan, found, expected, doubt)) return Lock::kAmbiguous;
-  // Blind, a branch that cannot be told only makes the phase's period shorter: see AmbiguityOf.
-  return found.close_branch ? Lock::kAmbiguous : Lock::kLocked;
+  if (found.symbols_known && LeavesCarriersOpen(plan, found, expected, doubt)) {
+    return Lock::kAmbiguous;
+  }
+  // A branch that cannot be told only makes the phase's period shorter: see AmbiguityOf.
+  const bool wrong = found.symbols_known && found.close_branch && !AreTooFewToTell(model, found);
+  return wrong ? Lock::kAmbiguous : Lock::kLocked;
 }
 
 // The order of which the phase is sure. The branches of a line of power p are 2 pi / p apart; where
-// the constellation's inner rings, which alone tell them apart, drown in the noise, the phase is
-// the best guess, but sure only modulo that.
+// the constellation's inner rings, which alone tell them apart, drown in the noise, or known
+// symbols are too few, the phase is the best guess, but sure only modulo that.
 BASEBAND_HOST_DEVICE inline int AmbiguityOf(const ModelView& model, bool symbols_known,
                                             bool close_branch) {
-  if (symbols_known) return 1;
-  return close_branch ? model.power : model.symmetry;
+  if (close_branch) return model.power;
+  return symbols_known ? 1 : model.symmetry;
 }
 
 BASEBAND_HOST_DEVICE inline Judgement JudgeFrame(const ModelView& model,
@@ -157,7 +164,9 @@ BASEBAND_HOST_DEVICE inline Judgement JudgeFrame(const ModelView& model,
   Spread spread;
   spread.sums = found.sums;
   spread.information = found.information;
-  spread.line = found.line;
+  spread.line = plan.known_line && parameters.fine == Fine::kInterpolate
+                    ? LineOfFew(found.line, found.known, found.estimate.noise)
+                    : found.line;
   spread.stray = found.stray;
   if (loops) {
     const auto bandwidth = static_cast<double>(parameters.pll_bandwidth);
@@ -189,7 +198,8 @@ BASEBAND_HOST_DEVICE inline Judgement JudgeFrame(const ModelView& model,
   result.phase = WrappedRadians(turns, ambiguity);
   result.frequency_stddev = static_cast<float>(deviation);
   result.phase_stddev = static_cast<float>(
-      sqrt(fmax(covariance.phase + t * (2.0 * covariance.cross + t * covariance.slope), 0.0)));
+      sqrt(fmax(covariance.phase + t * (2.0 * covariance.cross + t * covariance.slope),
+                LeastVariance(num_symbols))));
   result.gain = static_cast<float>(held.gain);
   result.snr_db = static_cast<float>(fmin(expected.frame_snr_db, static_cast<double>(kMaxSnrDb)));
   result.evm = static_cast<float>(sqrt(found.distance));
@@ -198,7 +208,8 @@ BASEBAND_HOST_DEVICE inline Judgement JudgeFrame(const ModelView& model,
   }
   result.fit = static_cast<float>(found.sums.fit);
   result.lock = DecideLock(model, parameters, plan, found, expected, in_range, covariance);
-  result.resolved = found.symbols_known ? Resolved::kKnownSymbols : Resolved::kNot;
+  result.resolved =
+      found.symbols_known && !found.close_branch ? Resolved::kKnownSymbols : Resolved::kNot;
   result.ambiguity = static_cast<uint16_t>(ambiguity);
   // By the best branch, though the phase may be sure of less.
   judgement.turn_back = loops ? found.estimate : held;

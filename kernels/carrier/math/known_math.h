@@ -21,6 +21,7 @@
 #include "kernels/base/host_device.h"
 #include "kernels/carrier/math/covariance_math.h"
 #include "kernels/carrier/math/newton_math.h"
+#include "kernels/carrier/math/recover_math.h"
 #include "kernels/carrier/model.h"
 
 namespace baseband::carrier {
@@ -115,6 +116,20 @@ BASEBAND_HOST_DEVICE inline bool IsEndUnsure(const ModelView& view, const KnownM
                                              double noise) {
   const double most = kMostUnsureEnd * static_cast<double>(view.spacing);
   return EndVarianceByKnown(known, noise) > most * most;
+}
+
+// Blocks of known symbols have a line with peaks 1 / (their distance) apart, the k-th lower by
+// energy / noise (pi k length / distance)^2 / 3 nats: how many are within kDoubt of the best.
+// `distances`: over lengths.
+BASEBAND_HOST_DEVICE inline double PeaksAlike(double distances, const KnownMoments& known,
+                                              double noise) {
+  return distances / (kTurn / 2) *
+         sqrt(3.0 * static_cast<double>(kDoubt) * noise / known.energy[0]);
+}
+// If they lie all over the frame, and the distances are all alike.
+BASEBAND_HOST_DEVICE inline double KnownPeaksAlike(const KnownMoments& known, double noise,
+                                                   int num_symbols) {
+  return PeaksAlike(static_cast<double>(num_symbols) / known.count, known, noise);
 }
 
 }  // namespace baseband::carrier

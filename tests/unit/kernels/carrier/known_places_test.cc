@@ -40,6 +40,9 @@ TEST(CarrierKnownTest, AHeaderIsFoundByTheDataAndPilotsByThemselves) {
   EXPECT_EQ(coarse(4000, Header(4000)), Coarse::kKnown);
   EXPECT_EQ(coarse(4000, Header(2900)), Coarse::kKnown);  // long enough to tell the end's phase
 
+  EXPECT_EQ(coarse(1000, Blocks(60, 400)), Coarse::kKnown);  // few alike, though a third is a gap
+  EXPECT_EQ(coarse(1000, BothEnds(220)), Coarse::kPower);    // peaks are nearly 1 / N apart
+
   // Every eighth tells no more than 1/16.
   const FrameSpec spec = SpecAbove("16APSK 3/4", 4000, 6.0, 1, 0.0);
   const CarrierFrame frame = MakeFrame(spec, Blocks(1, 8));
@@ -76,6 +79,28 @@ TEST(CarrierKnownTest, WhereverTheyLieFramesLock) {
   }
 }
 
+// Alike blocks that leave gaps of a quarter of the frame and more: their own line is found 3 dB
+// before that of all symbols. As these were left to the latter, 5 of 160 locked.
+TEST(CarrierKnownTest, BlocksThatLeaveGapsAreFoundByThemselves) {
+  for (const char* const name : {"16APSK 3/4", "64APSK 132/180"}) {
+    const ModelPtr model = ModelOf(name);
+    for (const int num_symbols : {1000, 1024}) {
+      for (const KnownPlaces& places : {Blocks(60, 400), Blocks(100, 550)}) {
+        for (uint64_t seed = 1; seed <= 20; ++seed) {
+          const FrameSpec spec = SpecAbove(name, num_symbols, -1.0, seed, 0.05);
+          const CarrierFrame frame = MakeFrame(spec, places);
+          Parameters parameters;
+          parameters.coarse = CoarseFor(*model, parameters, frame.known);
+          const Result result = Recover(*model, parameters, frame);
+          EXPECT_EQ(result.lock, Lock::kLocked)
+              << name << ", " << num_symbols << ", " << places.name << ", seed " << seed;
+          EXPECT_LT(DeviationsOff(result, spec), 6.0) << name << ", " << places.name;
+        }
+      }
+    }
+  }
+}
+
 // However many they are, and far above the SNRs that there are tables for.
 TEST(CarrierKnownTest, ManyRightOnesLockAtAnySnr) {
   for (const char* const name : {"QPSK", "16APSK 3/4"}) {
@@ -97,22 +122,104 @@ TEST(CarrierKnownTest, ManyRightOnesLockAtAnySnr) {
   }
 }
 
-// A line that noise made, which a short header happens to suit: of 64APSK 65 of 90 locks were.
-TEST(CarrierKnownTest, AHeaderMakesNoLockOfALineOfNoise) {
+// A line that noise made, which a few known symbols happen to suit: of 64APSK 65 of 90 locks with a
+// header were such once, and with other places still 30 of these 1440 frames.
+TEST(CarrierKnownTest, FewOfThemMakeNoLockOfALineOfNoise) {
   int wrong = 0;
   for (const char* const name : {"8PSK", "64APSK 132/180"}) {
     const ModelPtr model = ModelOf(name);
-    for (const int num_symbols : {500, 1000}) {
-      for (const int known : {12, 26, 40}) {
-        for (uint64_t seed = 1; seed <= 60; ++seed) {
-          const FrameSpec spec = SpecAbove(name, num_symbols, 1.5, seed, 0.05);
-          const Result result = Recover(*model, {}, MakeFrame(spec, Header(known)));
-          if (result.lock == Lock::kLocked && DeviationsOff(result, spec) > 6.0) ++wrong;
+    for (const double above_db : {0.0, 1.0}) {
+      for (const int num_symbols : {500, 1000}) {
+        for (const KnownPlaces& places :
+             {Header(12), Header(40), Header(64), Middle(26), BothEnds(20), Blocks(4, 130)}) {
+          for (uint64_t seed = 1; seed <= 30; ++seed) {
+            const FrameSpec spec = SpecAbove(name, num_symbols, above_db, seed, 0.05);
+            const Result result = Recover(*model, {}, MakeFrame(spec, places));
+            if (result.lock == Lock::kLocked && DeviationsOff(result, spec) > 6.0) ++wrong;
+          }
         }
       }
     }
   }
-  EXPECT_LE(wrong, 3);
+  EXPECT_LE(wrong, 1);
+}
+
+// Nor do they cost a lock of what data say, less than for a lock without them: of these 600 frames
+// 159 were locked, now 538.
+TEST(CarrierKnownTest, FewOfThemLeaveTheLocksThatDataMake) {
+  int locked = 0;
+  for (const auto& [name, above_db] :
+       {std::pair{"QPSK", 2.0}, {"8PSK", 3.0}, {"32APSK 3/4", 2.0}}) {
+    const ModelPtr model = ModelOf(name);
+    for (const KnownPlaces& places : {Header(12), Header(26), Header(40), Header(64), Middle(26)}) {
+      for (uint64_t seed = 1; seed <= 40; ++seed) {
+        const FrameSpec spec = SpecAbove(name, 500, above_db, seed, 0.05);
+        if (Recover(*model, {}, MakeFrame(spec, places)).lock == Lock::kLocked) ++locked;
+      }
+    }
+  }
+  EXPECT_GE(locked, 500);
+}
+
+// One that noise hides is not worse than none: the frame locks as it does without it, its phase
+// modulo a quarter of a turn, and says so. None of these was locked.
+TEST(CarrierKnownTest, OneThatNoiseHidesIsAsNone) {
+  const ModelPtr model = ModelOf("QPSK");
+  int hidden = 0;
+  for (const KnownPlaces& places : {Header(1), Middle(1)}) {
+    for (uint64_t seed = 1; seed <= 40; ++seed) {
+      const FrameSpec spec = SpecAbove("QPSK", 1000, 2.0, seed, 0.05);
+      CarrierFrame frame = MakeFrame(spec, places);
+      const Result result = Recover(*model, {}, frame);
+      frame.known.clear();
+      const Result blind = Recover(*model, {}, frame);
+      if (blind.fit < 25.0F) continue;  // barely, and a symbol less may be too little
+      EXPECT_EQ(blind.lock, Lock::kLocked);
+      EXPECT_EQ(result.lock, Lock::kLocked) << places.name << ", seed " << seed;
+      EXPECT_LT(DeviationsOff(result, spec), 6.0);
+      EXPECT_EQ(result.resolved == Resolved::kKnownSymbols, result.ambiguity == 1);
+      if (result.ambiguity == 1) continue;
+      ++hidden;
+      EXPECT_EQ(result.ambiguity, 4);
+      EXPECT_LE(std::fabs(result.phase), M_PI / 4);
+      EXPECT_LT(std::fabs(testing::WrappedDifference(result.phase, spec.phase, M_PI / 2)),
+                6.0 * static_cast<double>(result.phase_stddev));
+    }
+  }
+  EXPECT_GE(hidden, 60);
+}
+
+// A line through two symbols leaves no residuals, and is no surer for that.
+TEST(CarrierKnownTest, NoDeviationIsZeroHoweverFewTheyAre) {
+  Parameters parameters;
+  parameters.coarse = Coarse::kKnown;
+  double off = 0.0;
+  int frames = 0;
+  for (const char* const name : {"QPSK", "16APSK 3/4"}) {
+    const ModelPtr model = ModelOf(name);
+    for (const Fine fine : {Fine::kInterpolate, Fine::kNone, Fine::kRemodulate}) {
+      parameters.fine = fine;
+      for (const KnownPlaces& places :
+           {Header(1), Header(2), Middle(3), BothEnds(1), Blocks(1, 18), Blocks(3, 44)}) {
+        for (const Reference reference :
+             {Reference::kFirst, Reference::kCentre, Reference::kLast}) {
+          parameters.reference = reference;
+          for (uint64_t seed = 1; seed <= 20; ++seed) {
+            const FrameSpec spec = SpecAbove(name, 50, 35.0, seed, 0.0);
+            const Result result = Recover(*model, parameters, MakeFrame(spec, places));
+            // Of 50 symbols none of which is known to be another, at most.
+            const double least = std::sqrt(0.5 * std::pow(10.0, -0.1 * spec.snr_db) / 50.0);
+            EXPECT_GT(double{result.phase_stddev}, 1e-3 * least) << name << ", " << places.name;
+            EXPECT_GT(double{result.frequency_stddev}, 0.0) << name << ", " << places.name;
+            if (fine != Fine::kInterpolate || reference != Reference::kCentre) continue;
+            ++frames;
+            off += double{result.phase_stddev} < least ? 1.0 : 0.0;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_LE(off, 0.1 * frames);
 }
 
 // Where their own line is asked for and is too wide, or one of many alike, frames may not lock. But
