@@ -59,6 +59,7 @@ void FrameRecovery::StartSnr() {
                             ? static_cast<double>(parameters_.expected_snr_db)
                             : SnrOfAmplitudes(view_, log_likelihood);
   SetSnr(view_, received_rms_ * received_rms_, snr_db, &estimate_);
+  first_noise_ = estimate_.noise;
 }
 
 Information FrameRecovery::InformationOf(int table) const {

@@ -10,6 +10,7 @@
 #include "kernels/carrier/math/decisions_math.h"
 #include "kernels/carrier/math/frame_plan.h"
 #include "kernels/carrier/math/hypothesis_math.h"
+#include "kernels/carrier/math/known_math.h"
 #include "kernels/carrier/math/newton_math.h"
 #include "kernels/carrier/math/pll_math.h"
 #include "kernels/carrier/math/recover_math.h"
@@ -39,10 +40,11 @@ struct Findings {
   int points = 0;  // of the FFT
   bool symbols_known = false;
   KnownMoments known;
-  Estimate estimate;        // of the last round, its step included
-  FitSums<double> sums;     // of the last round, GainOfStep included
-  int sums_table = 0;       // that they were made in
-  Information information;  // UsedInformation there
+  double first_noise = 1.0;  // S1's, by the amplitudes alone
+  Estimate estimate;         // of the last round, its step included
+  FitSums<double> sums;      // of the last round, GainOfStep included
+  int sums_table = 0;        // that they were made in
+  Information information;   // UsedInformation there
   Covariance line;  // of the line where the estimate is, for methods that take it from there
   PllFound loop;    // Fine::kPll
   double coarse_frequency = 0.0;
@@ -65,10 +67,11 @@ struct Findings {
 
 // What a frame like this should show, and what chance does.
 struct Expected {
-  double snr_db = 0.0;        // of the soft decisions' noise
-  double frame_snr_db = 0.0;  // SnrOfFrame
-  double fit = 0.0;           // ExpectedFrameFit
-  double data_fit = 0.0;      // of the symbols that are not known, if some are
+  double snr_db = 0.0;         // of the soft decisions' noise
+  double frame_snr_db = 0.0;   // SnrOfFrame
+  double fit = 0.0;            // ExpectedFrameFit
+  double data_fit = 0.0;       // of the symbols that are not known, if some are
+  double best_data_fit = 0.0;  // the most of that by what else tells of the noise: MayBeBeyondReach
   double ln_trials = 0.0;
   double ln_half_bins = 0.0;
 };
@@ -113,7 +116,11 @@ BASEBAND_HOST_DEVICE inline Expected ExpectedOf(const ModelView& model,
                                      static_cast<double>(found.known.count) / num_symbols);
   expected.fit = ExpectedFrameFit(model, found.known, num_symbols, expected.snr_db);
   if (found.symbols_known) {
-    expected.data_fit = (num_symbols - found.known.count) * ExpectedFit(model, expected.snr_db);
+    const int data = num_symbols - found.known.count;
+    expected.data_fit = data * ExpectedFit(model, expected.snr_db);
+    double noise = NoiseByKnown(found.known, found.apart);
+    if (!parameters.has_expected_snr) noise = fmin(noise, found.first_noise);
+    expected.best_data_fit = data * ExpectedFit(model, -10.0 * log10(noise));
   }
   expected.ln_trials = LnTrials(plan, NumCandidates(parameters, num_symbols));
   if (parameters.coarse != Coarse::kNone) expected.ln_half_bins = log(plan.half_bins);

@@ -121,7 +121,7 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
   // Neither witnesses for a loop, which turns known symbols where it settles.
   if (found.symbols_known && parameters.fine != Fine::kPll) {
     const Lock by_data =
-        LockByData(model, parameters, found, expected, covariance, data_fit, limit);
+        LockByData(model, parameters, plan, found, expected, covariance, data_fit, limit);
     if (by_data != Lock::kLocked) return by_data;
   }
   // Where the phase strays, so do the likelihoods, by its excess more than noise makes them; and

@@ -96,8 +96,15 @@ BASEBAND_HOST_DEVICE inline double FitByKnown(double noise, const KnownMoments& 
   const double logarithms = known.count * log(2.0 * kTurn / noise) + known.log_energy;
   return fmax(0.5 * logarithms, 0.0) - 2.0 * apart / noise;
 }
-BASEBAND_HOST_DEVICE inline double FitByKnownIsOffBy(const KnownMoments& known) {
-  return 0.03 * known.count + 5.0 * 0.32 * sqrt(static_cast<double>(known.count));
+BASEBAND_HOST_DEVICE inline double FitByKnownIsOffBy(const KnownMoments& known, double deviations) {
+  return 0.03 * known.count + deviations * 0.32 * sqrt(static_cast<double>(known.count));
+}
+
+// The most noise that known symbols tell of, by how far they are turned from what was received: of
+// a mean of T of 1/2 a symbol, or less, and three deviations of what so many make of it.
+BASEBAND_HOST_DEVICE inline double NoiseByKnown(const KnownMoments& known, double apart) {
+  const double count = fmax(static_cast<double>(known.count), 1.0);
+  return fmax(4.0 * apart / count * (1.0 + 3.0 * sqrt(2.0 / count)), kLeastKnownNoise);
 }
 
 // Where the known symbols' own line leaves the phase at the frame's further end so unsure, as a
