@@ -264,6 +264,15 @@ TEST_F(BasebandctlRecoverTest, PlotsAreXmlWithSymbolsAndACurve) {
               HasSubstr("--plot-frame 2 is not in [0, 1]"));
 }
 
+TEST_F(BasebandctlRecoverTest, APlotWithoutACoarseStageHasTheSymbolsAlone) {
+  MakeSignal("in.cf32", {kQpsk, "--frequency=0"});
+  const Outcome outcome =
+      Run({"recover", Path("in.cf32"), kQpsk, "--coarse=none", "--plot=" + Path("plot.svg")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(ReadAll(Path("plot.svg")),
+              AllOf(StartsWith("<svg"), Not(HasSubstr("coarse spectrum"))));
+}
+
 TEST_F(BasebandctlRecoverTest, EveryFineMethodIsOffered) {
   MakeSignal("in.cf32", {kQpsk, "--snr=12", "--frequency=0.0213"});
   for (const char* fine : {"none", "interpolate", "sweep", "remodulate", "pll"}) {

@@ -283,7 +283,8 @@ class RecoverCommand final : public Command {
       points = fetched->front().points;
     }
     group.set_corrected(true);
-    group.set_curve(true);
+    group.set_curve(group.coarse() != v1::COARSE_METHOD_NONE ||
+                    group.fine() == v1::FINE_METHOD_SWEEP);  // else there is none
     const int64_t bytes = FrameBytes(group);
     const auto frame = absl::string_view(symbols.bytes).substr(plot_frame_ * bytes, bytes);
     const absl::StatusOr<Recovered> recovered = RecoverFrames(session, group, frame);
