@@ -122,6 +122,12 @@ static int connect_to(basebandd_connection* connection, const char* path, uint64
   struct sockaddr_un address = {0};
   address.sun_family = AF_UNIX;
   if (path != NULL && strncmp(path, "unix:", 5) == 0) path += 5;
+  const char* const slashes = path == NULL ? NULL : strstr(path, "://");
+  if (slashes != NULL) {
+    const int scheme = slashes - path < 32 ? (int)(slashes - path) : 32;
+    return basebandd_fail(-EINVAL, "path takes no %.*s://, but PATH or unix:PATH: leave it out",
+                          scheme, path);
+  }
   const size_t length = path == NULL ? 0 : strlen(path);
   if (length == 0 || length >= sizeof(address.sun_path)) {
     return basebandd_fail(-EINVAL, "path has %zu bytes, which is not in [1, %zu]", length,

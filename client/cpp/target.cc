@@ -100,9 +100,9 @@ absl::string_view PortOf(absl::string_view address) {
 absl::Status CheckAddress(absl::string_view address) {
   const absl::string_view scheme = address.substr(0, address.find("://"));
   if (scheme.size() < address.size() && scheme != "dns" && scheme != "unix") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("target '", address, "': it takes no ", scheme,
-                     "://, but HOST:PORT, unix:PATH or dns:///NAME:PORT"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "target '", address, "': it takes no ", scheme,
+        "://, but HOST:PORT, unix:PATH or dns:///NAME:PORT: leave ", scheme, ":// out"));
   }
   int64_t port = 0;
   const absl::string_view digits = PortOf(address);
@@ -112,6 +112,12 @@ absl::Status CheckAddress(absl::string_view address) {
         absl::StrCat("target '", address, "': port ", digits, " is not in [1, 65535]"));
   }
   return absl::OkStatus();
+}
+
+// Or a path. Without a port gRPC would take that of the web.
+bool HasPort(absl::string_view server) {
+  if (absl::ConsumePrefix(&server, "unix:")) return !server.empty();
+  return absl::StrContains(server, ':') && !absl::EndsWith(server, ":");
 }
 
 }  // namespace
@@ -124,6 +130,10 @@ absl::StatusOr<Target> ParseTarget(const std::string& target) {
     if (absl::Status status = CheckAddress(server); !status.ok()) return status;
   }
   if (servers.size() == 1) {
+    if (!HasPort(target)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "target '", target, "' is not HOST:PORT, unix:PATH or a list ADDRESS:PORT,ADDRESS:PORT"));
+    }
     parsed.uri = target;
     parsed.balanced = absl::StartsWith(target, "dns:");
     parsed.same_host = IsSameHost(target);

@@ -18,8 +18,8 @@ struct Target {
   bool is_private = false;
 };
 
-// InvalidArgument: `target` is empty, a URL with another scheme than dns and unix, a port that is
-// none, or a list of what gRPC cannot take as a list.
+// InvalidArgument: `target` is empty, without a port, a URL with another scheme than dns and unix,
+// has a port that is none, or is a list of what gRPC cannot take as a list.
 absl::StatusOr<Target> ParseTarget(const std::string& target);
 
 }  // namespace baseband::client

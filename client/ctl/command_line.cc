@@ -13,6 +13,7 @@
 #include "client/ctl/common/connection_flags.h"
 #include "client/ctl/common/flag_names.h"
 #include "client/ctl/common/help_formatter.h"
+#include "client/ctl/common/positionals.h"
 #include "client/ctl/operate/health_flags.h"
 #include "common/manual/manual.h"
 #include "kernels/base/nearest.h"
@@ -51,6 +52,7 @@ std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
 std::string UnknownCommand(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
   std::vector<std::string> near;
+  if (word == "status") near = {"health", "info", "top"};
   for (const CLI::App* const command : CommandsOf(app)) {
     names.push_back(command->get_name());
     if (IsNear(word, command->get_name())) near.push_back(command->get_name());
@@ -107,11 +109,21 @@ CommandLine::CommandLine(const std::string& version)
   help_->add_option("command", help_about_, "the command; none: all of them")->type_name("COMMAND");
   help_->footer(kHelpFooter);
   help_->group("Commands");
+  TakeMarksOff(&app_);
+}
+
+std::string CommandLine::WordWithoutCommand() const {
+  if (!app_.get_subcommands().empty()) return "";
+  for (const std::string& argument : app_.remaining()) {
+    if (!absl::StartsWith(argument, "-")) return argument;
+  }
+  return "";
 }
 
 std::string CommandLine::WhatIsWrong(const CLI::ParseError& error) const {
   const bool has_command = !app_.get_subcommands().empty();
-  const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
+  std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
+  for (std::string& argument : unknown) argument = WithoutMark(argument);
   // Its flags are unknown, too, and say nothing about it.
   if (!has_command && !unknown.empty() && !absl::StartsWith(unknown[0], "-")) {
     return UnknownCommand(app_, unknown[0]);
@@ -145,13 +157,21 @@ int CommandLine::Help() const {
 
 int CommandLine::Run(int argc, const char* const* argv) {
   try {
-    app_.parse(ToArguments(argc, argv));
+    std::vector<std::string> arguments = ToArguments(argc, argv);
+    MarkPositionals(app_, &arguments);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    app_.parse(std::move(arguments));
   } catch (const ManualWanted& manual) {
     std::cout << manual.what();
     return 0;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      return app_.exit(error, std::cout, std::cerr);  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      if (help_->parsed() && !help_about_.empty()) return Help();
+      if (const std::string word = WordWithoutCommand(); !word.empty()) {
+        PointToHelp(UnknownCommand(app_, word));
+        return kBadArguments;
+      }
+      return app_.exit(error, std::cout, std::cerr);
     }
     PointToHelp(WhatIsWrong(error));
     return kBadArguments;

@@ -25,6 +25,8 @@ class CommandLine {
   CLI::App& app() { return app_; }
 
  private:
+  // The argument that stands where a command should, if none was named; empty: there is none.
+  std::string WordWithoutCommand() const;
   // What was wrong with the arguments that `error` is about.
   std::string WhatIsWrong(const CLI::ParseError& error) const;
   // basebandctl help [COMMAND]. The exit code.

@@ -18,7 +18,7 @@ absl::StatusOr<Role> ParseRole(absl::string_view word) {
     if (word == kRoleNames[i]) return static_cast<Role>(i);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("role '", word, "' is not one of ", absl::StrJoin(kRoleNames, "|")));
+      absl::StrCat("role '", word, "' is not one of ", absl::StrJoin(kRoleNames, ", ")));
 }
 
 bool AccessRule::MatchesCertificate(absl::string_view name) const {
@@ -34,7 +34,11 @@ absl::StatusOr<AccessRule> ParseAccessRule(absl::string_view text) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(text, absl::MaxSplits('=', 1));
   AccessRule rule;
-  BASEBAND_ASSIGN_OR_RETURN(rule.role, ParseRole(parts.first));
+  const absl::StatusOr<Role> role = ParseRole(parts.first);
+  if (!role.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("is refused: ", role.status().message()));
+  }
+  rule.role = *role;
   if (rule.role == Role::kMetrics) {
     return absl::InvalidArgumentError("is refused: the metrics page knows tokens only");
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -26,6 +27,8 @@ namespace baseband::server {
 namespace {
 
 constexpr absl::string_view kEnvironmentPrefix = "BASEBANDD_";
+
+constexpr char kMetricsListen[] = "--metrics-listen";
 
 constexpr char kFooter[] =
     R"(Each flag can also be set in the environment and in the file that --config names:
@@ -86,7 +89,7 @@ struct Flags {
 std::vector<std::string> Arguments(int argc, const char* const* argv) {
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   for (std::string& argument : arguments) {
-    if (argument == "--metrics-listen=") argument = "--metrics-listen=off";
+    if (argument == absl::StrCat(kMetricsListen, "=")) argument += "off";
     for (const Setting& setting : Settings()) {
       if (setting.is_switch && argument == FlagName(setting.name)) argument += "=true";
     }
@@ -107,7 +110,35 @@ absl::Status UnknownArgument(const std::string& argument) {
       absl::StrCat("unknown flag ", flag, WhereToLook(NearName(flag, known))));
 }
 
+// What CLI11 would tell in words of its own, or not mind: flags that lack a value, which it takes
+// from a flag behind them, and such as take none.
+absl::Status CheckValues(int argc, const char* const* argv) {
+  std::map<std::string, std::string> values = {{"--config", "FILE"}};
+  for (const Setting& setting : Settings()) {
+    if (!setting.is_switch) values[FlagName(setting.name)] = setting.value;
+  }
+  const std::set<std::string> without = {"--help", "--version", "--check-config"};
+  for (int i = 1; i < argc; ++i) {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(argv[i], absl::MaxSplits('=', 1));
+    const auto& [flag, value] = parts;
+    const bool has_sign = absl::StrContains(argv[i], '=');
+    if (has_sign && without.count(flag) > 0) {
+      return absl::InvalidArgumentError(absl::StrCat(flag, " takes no value, and has ", value));
+    }
+    const auto found = values.find(flag);
+    if (found == values.end()) continue;
+    if (has_sign ? value.empty() && flag != kMetricsListen
+                 : i + 1 == argc || absl::StartsWith(argv[i + 1], "--")) {
+      return absl::InvalidArgumentError(absl::StrCat(flag, " needs a value, ", found->second));
+    }
+    if (!has_sign) ++i;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Flags> ReadFlags(int argc, const char* const* argv) {
+  BASEBAND_RETURN_IF_ERROR(CheckValues(argc, argv));
   CLI::App app(
       "basebandd: a gRPC server for LDPC codes, carrier recovery, down-conversion and searches for "
       "a\n"

@@ -136,7 +136,7 @@ const std::vector<std::string>& LogLevels() {
 absl::StatusOr<std::string> SetLogLevel(const std::string& level) {
   if (std::find(LogLevels().begin(), LogLevels().end(), level) == LogLevels().end()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("level ", Quoted(level), " is not one of ", absl::StrJoin(LogLevels(), "|")));
+        absl::StrCat("level ", Quoted(level), " is not one of ", absl::StrJoin(LogLevels(), ", ")));
   }
   static auto& mutex = *new absl::Mutex;  // of two at a time, one has the other's level before it
   absl::MutexLock lock(&mutex);

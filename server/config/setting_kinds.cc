@@ -3,16 +3,21 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "common/numbers/numbers.h"
+#include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/address.h"
 
 namespace baseband::server {
 namespace {
 
+// Nothing is seen as such.
+absl::string_view Shown(absl::string_view text) { return text.empty() ? "''" : text; }
+
 absl::Status OutOfRange(absl::string_view name, absl::string_view text, absl::string_view min,
                         absl::string_view max, absl::string_view kind) {
-  return absl::InvalidArgumentError(absl::StrCat(name, " ", text, " is not in [", min, ", ", max,
-                                                 "]", kind.empty() ? "" : ": it takes ", kind));
+  return absl::InvalidArgumentError(absl::StrCat(name, " ", Shown(text), " is not in [", min, ", ",
+                                                 max, "]", kind.empty() ? "" : ": it takes ",
+                                                 kind));
 }
 
 bool IsDigits(absl::string_view text) {
@@ -29,6 +34,12 @@ std::string InSteps(absl::Duration duration, absl::Duration step) {
 }
 
 }  // namespace
+
+absl::Status NotOneOf(absl::string_view name, absl::string_view word, const Values& words) {
+  return absl::InvalidArgumentError(absl::StrCat(name, " ", Shown(word), " is not one of ",
+                                                 absl::StrJoin(words, ", "),
+                                                 DidYouMean(NearName(word, words))));
+}
 
 absl::StatusOr<int> ParseInt(absl::string_view name, const std::string& text, int min, int max) {
   int value = 0;

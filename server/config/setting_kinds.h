@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/config/settings.h"
@@ -37,6 +38,9 @@ Setting AddressOrOff(std::string name, AddressKind kind, std::string Config::*me
 // true or false; the name alone means true.
 Setting Switch(std::string name, bool Config::*member, std::string help);
 
+// InvalidArgument "`name` wrod is not one of word, other; did you mean word?".
+absl::Status NotOneOf(absl::string_view name, absl::string_view word, const Values& words);
+
 template <typename T>
 using Choices = std::vector<std::pair<std::string, T>>;
 
@@ -53,8 +57,7 @@ Setting Choice(std::string name, Choices<T> choices, T Config::*member, std::str
         return absl::OkStatus();
       }
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat(title, " ", values[0], " is not one of ", words));
+    return NotOneOf(title, values[0], absl::StrSplit(words, '|'));
   };
   setting.get = [=](const Config& config) {
     for (const auto& [word, value] : choices) {

@@ -56,6 +56,16 @@ TEST_F(BasebandctlMinimizeTest, AMapComesWithTheSameAnswerAndEachPointOnce) {
   EXPECT_NEAR(least, 0.000246512579, 1e-9);
 }
 
+TEST_F(BasebandctlMinimizeTest, AFormulaThatBeginsWithAMinusGoesBehindTwoDashes) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"minimize", "--axis", "x=-1:0.5:2", "--", "-x^2"},
+                                             {"minimize", "--axis=x=-1:0.5:2", "--", "-(x^2)"}}) {
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, StartsWith("Minimum -4 at x = 2\n"));
+  }
+}
+
 TEST_F(BasebandctlMinimizeTest, APointWithoutAValueIsANegativeResultWhereItIsToEndTheSearch) {
   const std::vector<std::string> search = {"minimize", "sqrt(x)", "--axis=x=-1:0.5:1"};
   EXPECT_EQ(Run(search).exit_code, 0);

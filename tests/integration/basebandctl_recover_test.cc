@@ -212,7 +212,7 @@ TEST_F(BasebandctlRecoverTest, PilotsFindWhatIsHopelessBlind) {
     EXPECT_NEAR(result["frequency"], 0.0712, 4.5 * result["frequency_stddev"].get<double>());
     EXPECT_NEAR(result["phase"], 123 * kPi / 180, 4.5 * result["phase_stddev"].get<double>());
     EXPECT_EQ(result["ambiguity"], 1);
-    EXPECT_EQ(result["resolution"], "known symbols");
+    EXPECT_EQ(result["resolution"], "known_symbols");
   }
 }
 
@@ -226,7 +226,7 @@ TEST_F(BasebandctlRecoverTest, WhatThePeakIsOfIsSaid) {
   EXPECT_THAT(recover({}), HasSubstr(" times the power of the next\n"));
   // At this SNR the pilots' line has more than one peak that may be the carrier's.
   EXPECT_THAT(recover({"--pilots=dvbs2", pilots}), HasSubstr(" times the power of the next\n"));
-  EXPECT_THAT(recover({"--pilots=dvbs2", pilots, "--coarse=known"}),
+  EXPECT_THAT(recover({"--pilots=dvbs2", pilots, "--coarse=known_symbols"}),
               HasSubstr(" times the power of the next, by the known symbols alone\n"));
   EXPECT_THAT(recover({"--pilots=dvbs2", pilots, "--coarse=power"}),
               HasSubstr(" times the power of the next\n"));
@@ -262,6 +262,15 @@ TEST_F(BasebandctlRecoverTest, PlotsAreXmlWithSymbolsAndACurve) {
                        "--frame-symbols=5000", "--plot=x.svg", "--plot-frame=2"},
                       1),
               HasSubstr("--plot-frame 2 is not in [0, 1]"));
+}
+
+TEST_F(BasebandctlRecoverTest, APlotWithoutACoarseStageHasTheSymbolsAlone) {
+  MakeSignal("in.cf32", {kQpsk, "--frequency=0"});
+  const Outcome outcome =
+      Run({"recover", Path("in.cf32"), kQpsk, "--coarse=none", "--plot=" + Path("plot.svg")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(ReadAll(Path("plot.svg")),
+              AllOf(StartsWith("<svg"), Not(HasSubstr("coarse spectrum"))));
 }
 
 TEST_F(BasebandctlRecoverTest, EveryFineMethodIsOffered) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/integration/carrier_refusals.h"
 #include "tests/support/carrier_traffic.h"
 #include "tests/support/known_places.h"
@@ -346,6 +347,35 @@ TEST_F(CarrierTest, OptionsOutOfRangeAreRefused) {
   group = Qpsk();
   group.set_fine(static_cast<v1::FineMethod>(77));
   EXPECT_THAT(Refusal(group), HasSubstr("fine 77 is not in [0, 5]"));
+}
+
+// Every pair of stages: a curve for each frame, or a refusal that names the field.
+TEST_F(CarrierTest, ACurveIsAnsweredWhereAStageHasOneAndRefusedElsewhere) {
+  for (const auto coarse : {v1::COARSE_METHOD_UNSPECIFIED, v1::COARSE_METHOD_NONE,
+                            v1::COARSE_METHOD_POWER, v1::COARSE_METHOD_KNOWN_SYMBOLS}) {
+    for (const auto fine :
+         {v1::FINE_METHOD_UNSPECIFIED, v1::FINE_METHOD_NONE, v1::FINE_METHOD_INTERPOLATE,
+          v1::FINE_METHOD_SWEEP, v1::FINE_METHOD_REMODULATE, v1::FINE_METHOD_PLL}) {
+      SCOPED_TRACE(absl::StrCat("coarse ", coarse, ", fine ", fine));
+      v1::CarrierGroup group = Qpsk();
+      group.set_coarse(coarse);
+      group.set_fine(fine);
+      group.set_curve(true);
+      for (const float value : {1.0F, 0.0F}) group.mutable_known()->add_values(value);
+      if (coarse == v1::COARSE_METHOD_NONE && fine != v1::FINE_METHOD_SWEEP) {
+        EXPECT_THAT(Refusal(group), HasSubstr("groups[0].curve true, coarse COARSE_METHOD_NONE: "));
+        continue;
+      }
+      v1::RecoverCarrierRequest request;
+      *request.add_groups() = group;
+      request.set_payload(std::string(8 * group.frame_symbols() * group.count(), '\0'));
+      v1::RecoverCarrierResponse response;
+      const grpc::Status status = Call(*stub_, request, &response);
+      ASSERT_TRUE(status.ok()) << status.error_message();
+      ASSERT_EQ(response.curves_size(), static_cast<int>(group.count()));
+      EXPECT_GT(response.curves(0).num_points(), 0U);
+    }
+  }
 }
 
 TEST_F(CarrierTest, APayloadOfAnotherSizeIsRefused) {

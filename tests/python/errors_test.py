@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
+import itertools
 import pathlib
 import re
 import socket
@@ -57,7 +58,7 @@ class ArgumentsTest(unittest.TestCase):
         refused(ValueError, algorithms, "decode", LLRS, CODE, algorithm="fast")
         refused(ValueError, "max_iterations 101 is not in [1, 100]", "decode", LLRS, CODE, max_iterations=101)
         refused(ValueError, "n_filler 324 is not in [0, 323]", "decode", LLRS, CODE, n_filler=324)
-        refused(TypeError, "code is str", "decode", LLRS, "wifi")
+        refused(TypeError, "code 'wifi' is str, not a NrCode, a WimaxCode, a WifiCode or a CustomCode", "decode", LLRS, "wifi")
         for scalars, text in (([1], "scalars [1] is list, not a dict"), ({"a": "1"}, "scalars['a'] '1' is str, not a number")):
             with self.assertRaisesRegex(TypeError, re.escape(text)):
                 bo.Expression("x", scalars=scalars)
@@ -192,7 +193,7 @@ class ArgumentsTest(unittest.TestCase):
         self.assertEqual({zc for zc in range(-1, 500) if is_taken(zc)}, sizes)
 
     def test_what_is_no_port_is_not_checked_as_one(self):
-        for target in ("unix:/a:99999", "unix-abstract:a:0", "fd00::0", "dns:///fd00::99999", "[fd00::1]:50151", "0"):
+        for target in ("unix:/a:99999", "unix-abstract:a:0", "fd00::0", "dns:///fd00::99999", "[fd00::1]:50151"):
             with self.subTest(target):
                 bo.Client(target).close()
 
@@ -201,6 +202,11 @@ class ArgumentsTest(unittest.TestCase):
             "target is empty": {"target": ""},
             "it takes no http://, but HOST:PORT": {"target": "http://127.0.0.1:50151"},
             "'grpc://b:1': it takes no grpc://": {"target": "10.0.0.1:1,grpc://b:1"},
+            "dns:///NAME:PORT: leave https:// out": {"target": "https://b:1"},
+            "'foo' is not HOST:PORT, unix:PATH or a list ADDRESS:PORT,ADDRESS:PORT": {"target": "foo"},
+            "'127.0.0.1' is not HOST:PORT": {"target": "127.0.0.1"},
+            "'foo:' is not HOST:PORT": {"target": "foo:"},
+            "'unix:' is not HOST:PORT": {"target": "unix:"},
             "port 99999 is not in [1, 65535]": {"target": "127.0.0.1:99999"},
             "port 0 is not in [1, 65535]": {"target": "unixhost:0"},
             "port 70000 is not in [1, 65535]": {"target": "dns://8.8.8.8:53/gpu1:70000"},
@@ -244,7 +250,7 @@ class ArgumentsTest(unittest.TestCase):
             "tls True is bool, not a Tls": lambda: bo.Client(tls=True),
             "tls.ca 'ca.pem' is str, not bytes, the contents": lambda: bo.Tls(ca="ca.pem"),
             "timeout '1' is str, not a number": lambda: self.client.connect("1"),
-            "in_flight '8' is str, not a number": lambda: next(self.client.submit([], in_flight="8")),
+            "in_flight '8' is str, not a whole number": lambda: next(self.client.submit([], in_flight="8")),
             "response_timeout '8' is str": lambda: self.client.open_submit_stream(response_timeout="8"),
             "zc '384' is str, not a whole number": lambda: bo.NrCode(1, "384"),
             "down 4.0 is float, not a whole number": lambda: bo.Channel(0, down=4.0),
@@ -254,19 +260,19 @@ class ArgumentsTest(unittest.TestCase):
             "rate 0.5 is float, not a str": lambda: bo.WifiCode(0.5, 648),
             "output 3 is int, not a str": lambda: bo.Channel(0, taps=np.ones(1), output=3),
             "design None is NoneType, not a str": lambda: bo.Channel(0, pass_edge_hz=1e3, design=None),
-            "block 'x' is str, neither a TransportBlock": lambda: bo.encode_shared_channel_request(np.zeros(9, np.uint8), "x"),
-            "block 4 is int, neither a TransportBlock": lambda: bo.decode_shared_channel_request(np.zeros(9, np.int8), 4),
+            "block 'x' is str, not a TransportBlock or a CodeBlock": lambda: bo.encode_shared_channel_request(np.zeros(9, np.uint8), "x"),
+            "block 4 is int, not a TransportBlock or a CodeBlock": lambda: bo.decode_shared_channel_request(np.zeros(9, np.int8), 4),
             "separation 3 is int, not a list": lambda: bo.minimize_request("x", [bo.Axis(0, 1, 2)], separation=3),
             "fixed_columns 3 is int, not a list": lambda: bo.Sinusoids(np.zeros(8), 1.0, fixed_columns=3),
             "g '100' is str, not a whole number": lambda: bo.TransportBlock(100, "100", 2),
             "max_iterations 8.5 is float, not a whole number": lambda: bo.decode_request(LLRS, CODE, max_iterations=8.5),
-            "scale_factor '1': ": lambda: bo.decode_request(LLRS, CODE, scale_factor="1"),
+            "scale_factor '1' is str, not a number or None": lambda: bo.decode_request(LLRS, CODE, scale_factor="1"),
             "fine None is NoneType, not a str": lambda: bo.recover_carrier_request(symbols, "QPSK", fine=None),
             "sweep 3 is int, not a Sweep": lambda: bo.recover_carrier_request(symbols, "QPSK", sweep=3),
-            "symbol_rate_hz '1M': ": lambda: bo.recover_carrier_request(symbols, "QPSK", symbol_rate_hz="1M"),
-            "sample_rate_hz '1e6': ": lambda: bo.downconvert_request(symbols, "1e6", [channel]),
-            "begin '0': ": lambda: bo.minimize_request("x", [bo.Axis("0", 1, 2)]),
-            "functional is int, neither": lambda: bo.minimize_request(5, [bo.Axis(0, 1, 2)]),
+            "symbol_rate_hz '1M' is str, not a number": lambda: bo.recover_carrier_request(symbols, "QPSK", symbol_rate_hz="1M"),
+            "sample_rate_hz '1e6' is str, not a number": lambda: bo.downconvert_request(symbols, "1e6", [channel]),
+            "begin '0' is str, not a number": lambda: bo.minimize_request("x", [bo.Axis("0", 1, 2)]),
+            "functional 5 is int, not a str, an Expression": lambda: bo.minimize_request(5, [bo.Axis(0, 1, 2)]),
         }.items():
             with self.subTest(text), self.assertRaises(TypeError) as caught:
                 make()
@@ -367,6 +373,27 @@ class ServerErrorsTest(support.ServerTest):
         with self.assertRaises(bo.InvalidArgument) as caught:
             self.client.recover_carrier(np.ones(20, np.complex64), "7PSK")
         self.assertIn("7PSK", caught.exception.message)
+
+    def test_every_pair_of_carrier_stages_has_an_answer_or_a_refusal_that_names_the_field(self):
+        symbols = np.exp(0.5j * np.pi * np.arange(200) ** 2).astype(np.complex64)
+        timed = {"samples_per_symbol": 2, "roll_off": 0.5}
+        refused = set()
+        for coarse, fine, curve, known, timing in itertools.product(
+            (None, "none", "power", "known_symbols"),
+            ("none", "interpolate", "sweep", "remodulate", "pll"),
+            (False, True),
+            (None, symbols[:8]),
+            ({}, timed),
+        ):
+            try:
+                self.client.recover_carrier(
+                    symbols, "QPSK", coarse=coarse, fine=fine, curve=curve, known=known, corrected=True, **timing
+                )
+            except bo.InvalidArgument as error:
+                refused.add(error.message.replace("groups[0].", "").split(" ")[0])
+        self.assertEqual(refused, {"curve", "known.values"})
+        with self.assertRaisesRegex(bo.InvalidArgument, "curve true, coarse COARSE_METHOD_NONE: "):
+            self.client.recover_carrier(symbols, "QPSK", coarse="none", curve=True)
 
     def test_a_block_that_is_no_number_fails_a_search_that_wants_it(self):
         with self.assertRaises(bo.OutOfRange):

@@ -15,9 +15,11 @@
 namespace baseband::ctl {
 namespace {
 
-constexpr NamedValue<v1::CoarseMethod> kCoarse[] = {{"none", v1::COARSE_METHOD_NONE},
-                                                    {"power", v1::COARSE_METHOD_POWER},
-                                                    {"known", v1::COARSE_METHOD_KNOWN_SYMBOLS}};
+constexpr NamedValue<v1::CoarseMethod> kCoarse[] = {
+    {"none", v1::COARSE_METHOD_NONE},
+    {"power", v1::COARSE_METHOD_POWER},
+    {"known_symbols", v1::COARSE_METHOD_KNOWN_SYMBOLS},
+    {"known", v1::COARSE_METHOD_KNOWN_SYMBOLS}};
 constexpr NamedValue<v1::AmplitudeWeight> kAmplitudes[] = {
     {"optimal", v1::AMPLITUDE_WEIGHT_OPTIMAL},
     {"plain", v1::AMPLITUDE_WEIGHT_PLAIN},
@@ -192,8 +194,8 @@ void AddCarrierFlags(CLI::App* app, CarrierFlags* flags) {
   const char* coarse = "Coarse stage: where the FFT shows the carrier";
   app->add_option(
          "--coarse", flags->coarse,
-         "power (all symbols), known (known ones alone), none: near zero (power; known where"
-         " known symbols lie all over the frame or are very many)")
+         "power (all symbols), known_symbols (these alone), none: near zero (power; known_symbols"
+         " where they lie all over the frame or are very many)")
       ->type_name("METHOD")
       ->group(coarse);
   AddNumber(app, "--power", "P", &flags->power, Between(1, 64),

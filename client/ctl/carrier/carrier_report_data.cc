@@ -10,7 +10,7 @@ namespace baseband::ctl {
 namespace {
 
 const char* NameOfResolution(v1::AmbiguityResolution resolution) {
-  return resolution == v1::AMBIGUITY_RESOLUTION_KNOWN_SYMBOLS ? "known symbols" : "none";
+  return resolution == v1::AMBIGUITY_RESOLUTION_KNOWN_SYMBOLS ? "known_symbols" : "none";
 }
 
 // What is not known is no number.

@@ -243,7 +243,7 @@ class RecoverCommand final : public Command {
     const int64_t frame = asked == 0 ? count : asked;
     if (frame > most) {
       return absl::InvalidArgumentError(
-          absl::StrCat(input_, " has ", count, " ", noun, ", more than the ", most,
+          absl::StrCat(InputName(input_), " has ", count, " ", noun, ", more than the ", most,
                        " of one frame: cut it into frames by --frame-", noun, "=N"));
     }
     if (timing) {
@@ -254,7 +254,7 @@ class RecoverCommand final : public Command {
     const int64_t rest = count % frame;
     if (count < frame || (rest != 0 && !drop_)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          input_, " has ", count, " ", noun, ", ",
+          InputName(input_), " has ", count, " ", noun, ", ",
           count < frame ? "fewer than the " : "not a multiple of the ", frame, " of a frame",
           count < frame ? "" : absl::StrCat("; --drop leaves the last ", rest, " out")));
     }
@@ -283,7 +283,8 @@ class RecoverCommand final : public Command {
       points = fetched->front().points;
     }
     group.set_corrected(true);
-    group.set_curve(true);
+    group.set_curve(group.coarse() != v1::COARSE_METHOD_NONE ||
+                    group.fine() == v1::FINE_METHOD_SWEEP);  // else there is none
     const int64_t bytes = FrameBytes(group);
     const auto frame = absl::string_view(symbols.bytes).substr(plot_frame_ * bytes, bytes);
     const absl::StatusOr<Recovered> recovered = RecoverFrames(session, group, frame);

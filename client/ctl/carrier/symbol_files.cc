@@ -81,12 +81,12 @@ absl::StatusOr<SymbolFile> ReadWav(const std::string& path, absl::string_view fo
 absl::Status CheckWhole(const std::string& path, const SymbolFile& file) {
   const int size = BytesPerSample(file.format);
   if (file.bytes.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, " is empty"));
+    return absl::InvalidArgumentError(absl::StrCat(InputName(path), " is empty"));
   }
   if (file.bytes.size() % size != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, " has ", file.bytes.size(), " bytes, not a multiple of the ", size,
-                     " of a sample (format ", NameOfFormat(file.format), ")"));
+        absl::StrCat(InputName(path), " has ", file.bytes.size(), " bytes, not a multiple of the ",
+                     size, " of a sample (format ", NameOfFormat(file.format), ")"));
   }
   return absl::OkStatus();
 }

@@ -15,10 +15,8 @@
 namespace baseband::ctl {
 namespace {
 
-std::string NameOf(const std::string& path) { return path == "-" ? "standard input" : path; }
-
 absl::StatusOr<std::string> Read(const std::string& path, int64_t max_bytes) {
-  const std::string name = NameOf(path);
+  const std::string name = InputName(path);
   const auto note = [&name](int fd) { return NoteInput(fd, name); };
   if (path != "-") return ReadFileWithin(path, name, max_bytes, note);
   BASEBAND_RETURN_IF_ERROR(note(STDIN_FILENO));
@@ -26,6 +24,8 @@ absl::StatusOr<std::string> Read(const std::string& path, int64_t max_bytes) {
 }
 
 }  // namespace
+
+std::string InputName(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 void CloseFile::operator()(std::FILE* file) const {
   if (file != stdin && file != stdout) {
@@ -43,7 +43,7 @@ absl::StatusOr<FilePointer> OpenInput(const std::string& path) {
   if (file == nullptr || fstat(fileno(file.get()), &status) != 0) {
     return FileError("open", path);
   }
-  const std::string name = NameOf(path);
+  const std::string name = InputName(path);
   if (S_ISDIR(status.st_mode)) {
     return absl::NotFoundError(absl::StrCat("cannot read ", name, ": it is a folder"));
   }
@@ -55,7 +55,7 @@ absl::StatusOr<FilePointer> OpenInput(const std::string& path) {
 
 absl::StatusOr<std::string> ReadText(const std::string& path, int64_t max_bytes) {
   BASEBAND_ASSIGN_OR_RETURN(std::string contents, Read(path, max_bytes));
-  return TextOf(NameOf(path), std::move(contents));
+  return TextOf(InputName(path), std::move(contents));
 }
 
 absl::StatusOr<std::string> ReadData(const std::string& path, int64_t max_bytes) {

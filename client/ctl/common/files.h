@@ -19,6 +19,9 @@ struct CloseFile {
 };
 using FilePointer = std::unique_ptr<std::FILE, CloseFile>;
 
+// `path` as messages call it: - is standard input.
+std::string InputName(const std::string& path);
+
 // For reading. NotFound with the system's reason and the path, for a folder too; InvalidArgument if
 // the file is being written by this process.
 absl::StatusOr<FilePointer> OpenInput(const std::string& path);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "client/ctl/common/positionals.h"
 #include "kernels/base/nearest.h"
 
 namespace baseband::ctl {
@@ -110,20 +111,26 @@ std::string WithFlagName(absl::string_view message) {
 std::string UnknownFlag(const CLI::App& root) {
   const std::vector<std::string> unknown = root.remaining(/*recurse=*/true);
   const auto argument = std::find_if(unknown.begin(), unknown.end(), [](const std::string& one) {
-    return one.size() > 1 && one[0] == '-';
+    return one.size() > 1 && one[0] == '-' && one != "--";
   });
   if (argument == unknown.end()) return "";
   std::vector<std::string> known;
+  bool takes_others = false;
   for (const CLI::App* app = &root; app != nullptr;
        app = app->get_subcommands().empty() ? nullptr : app->get_subcommands()[0]) {
+    takes_others |= HasPositional(*app);
     for (const CLI::Option* const option : app->get_options()) {
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     }
   }
   const absl::string_view flag = absl::string_view(*argument).substr(0, argument->find('='));
   // Every letter is near every other.
-  return absl::StrCat("unknown flag ", flag,
-                      DidYouMean(flag.size() > 2 ? NearName(flag, known) : ""));
+  const std::string near = flag.size() > 2 ? NearName(flag, known) : "";
+  if (near.empty() && takes_others) {
+    return absl::StrCat("unknown flag ", *argument,
+                        "; what begins with - and is no flag goes to the end, behind --");
+  }
+  return absl::StrCat("unknown flag ", flag, DidYouMean(near));
 }
 
 }  // namespace baseband::ctl

@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "kernels/base/nearest.h"
 
@@ -31,13 +32,14 @@ struct NamedValue {
   T value;
 };
 
-// InvalidArgument as NotOneOf() has it.
+// The Python client's known_symbols is known-symbols, too. InvalidArgument as NotOneOf() has it.
 template <typename T, size_t N>
 absl::StatusOr<T> FindValue(const NamedValue<T> (&names)[N], absl::string_view flag,
                             absl::string_view name) {
   std::vector<std::string> known;
+  const std::string dashed = absl::StrReplaceAll(name, {{"_", "-"}});
   for (const NamedValue<T>& candidate : names) {
-    if (name == candidate.name) {
+    if (dashed == absl::StrReplaceAll(candidate.name, {{"_", "-"}})) {
       return candidate.value;
     }
     known.emplace_back(candidate.name);

@@ -22,16 +22,9 @@ namespace {
 constexpr char kAdminListen[] = "--admin-listen";
 
 absl::Status CheckTarget(const std::string& target) {
-  if (const auto parsed = client::ParseTarget(target); !target.empty() && !parsed.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("--", parsed.status().message()));
-  }
-  const size_t colon = target.rfind(':');
-  if (absl::StartsWith(target, "unix:") ? target.size() > 5
-                                        : colon != std::string::npos && colon + 1 < target.size()) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--target '", target, "' is not HOST:PORT, unix:PATH or a list ADDRESS:PORT,ADDRESS:PORT"));
+  const auto parsed = client::ParseTarget(target);
+  return parsed.ok() ? absl::OkStatus()
+                     : absl::InvalidArgumentError(absl::StrCat("--", parsed.status().message()));
 }
 
 // What is wrong with the files of TLS, by flag and path: gRPC would say it in its log alone.

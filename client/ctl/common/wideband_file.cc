@@ -164,7 +164,9 @@ absl::StatusOr<std::string> WidebandFile::ReadBytes(int64_t size) {
   }
   if (bytes.size() % samples_.bytes() != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path_, " ends within a sample (", samples_.name(), ")"));
+        absl::StrCat(path_, " has ", next_ * samples_.bytes() + static_cast<int64_t>(bytes.size()),
+                     " bytes, not a multiple of the ", samples_.bytes(), " of a sample (format ",
+                     samples_.name(), ")"));
   }
   return bytes;
 }

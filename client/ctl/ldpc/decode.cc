@@ -106,9 +106,10 @@ class DecodeCommand final : public Command {
       return contents.status();
     }
     *llr = *std::move(contents);
-    if (llr->empty()) return absl::InvalidArgumentError(absl::StrCat(input_, " is empty"));
+    if (llr->empty())
+      return absl::InvalidArgumentError(absl::StrCat(InputName(input_), " is empty"));
     if (llr->size() % LlrCount(*group) != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(input_, " has ", llr->size(),
+      return absl::InvalidArgumentError(absl::StrCat(InputName(input_), " has ", llr->size(),
                                                      " bytes, not a multiple of the ",
                                                      LlrCount(*group), " LLRs of a block"));
     }
@@ -123,7 +124,7 @@ class DecodeCommand final : public Command {
     blocks.fillers = group.n_filler();
     if (group.llr_scale() != 0) blocks.llr_scale = group.llr_scale();
     if (const std::string why = WhyNoneDecoded(llr, blocks); !why.empty()) {
-      PrintNotes({absl::StrCat("no block of ", input_, " decoded: ", why)});
+      PrintNotes({absl::StrCat("no block of ", InputName(input_), " decoded: ", why)});
     }
   }
 

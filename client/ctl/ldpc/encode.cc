@@ -106,14 +106,15 @@ class EncodeCommand final : public Command {
     const int64_t block_bytes = BlockBytes(*group);
     if (const int64_t rest = static_cast<int64_t>(payload->size()) % block_bytes; rest != 0) {
       if (!pad_) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(input_, " has ", payload->size(), " bytes, not a multiple of the ",
-                         block_bytes, " of a block; --pad fills it up with zeros"));
+        return absl::InvalidArgumentError(absl::StrCat(
+            InputName(input_), " has ", payload->size(), " bytes, not a multiple of the ",
+            block_bytes, " of a block; --pad fills it up with zeros"));
       }
       payload->resize(payload->size() + block_bytes - rest);
     }
-    return payload->empty() ? absl::InvalidArgumentError(absl::StrCat(input_, " is empty"))
-                            : absl::OkStatus();
+    return payload->empty()
+               ? absl::InvalidArgumentError(absl::StrCat(InputName(input_), " is empty"))
+               : absl::OkStatus();
   }
 
   static int64_t BlockBytes(const v1::EncodeGroup& group) {

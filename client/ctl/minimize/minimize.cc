@@ -61,6 +61,7 @@ class MinimizeCommand final : public Command {
         "Examples:\n"
         "  basebandctl minimize \"418.9829 - x*sin(sqrt(abs(x)))\" --axis x=-500:0.0001:500 \\\n"
         "    --refine brent --profile x --plot schwefel.svg\n"
+        "  basebandctl minimize --max --axis x=-1:0.01:1 -- \"-x^2 + x\"\n"
         "  basebandctl minimize --builtin schwefel --axis x=-500:0.5:500 --axis y=-500:0.5:500 \\\n"
         "    --top 3 --separation 20 20 --map schwefel.svg\n"
         "  basebandctl minimize \"sum(j, 0, size(y)-1, (y[j] - a*exp(-t*j))^2)\" \\\n"

@@ -11,6 +11,7 @@
 #include "client/ctl/common/step_range.h"
 #include "client/ctl/minimize/number_files.h"
 #include "common/numbers/numbers.h"
+#include "kernels/base/status_macros.h"
 
 namespace baseband::ctl {
 namespace {
@@ -92,11 +93,20 @@ absl::StatusOr<Signals> AddSignals(const MinimizeFlags& flags,
   return Signals{signal->numbers.size(), signal->is_complex};
 }
 
+// Of what is of samples: that the file does not end between I and Q.
+absl::Status CheckPairs(const MinimizeFlags& flags, const Signals& signals) {
+  if (signals.numbers % 2 == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(flags.signal, " has ", signals.numbers,
+                                                 " numbers, not a multiple of the 2 of a sample"
+                                                 " (I, then Q)"));
+}
+
 absl::Status AddSinusoids(const MinimizeFlags& flags, v1::MinimizeRequest* request) {
   const absl::StatusOr<Signals> signals = AddSignals(flags, flags.columns, request);
   if (!signals.ok()) return signals.status();
   v1::SinusoidsFunctional& sinusoids = *request->mutable_sinusoids();
   sinusoids.set_is_complex(flags.is_complex || signals->is_complex);
+  if (sinusoids.is_complex()) BASEBAND_RETURN_IF_ERROR(CheckPairs(flags, *signals));
   sinusoids.set_num_samples(signals->numbers / (sinusoids.is_complex() ? 2 : 1));
   sinusoids.set_sampling_interval_s(flags.interval_s);
   sinusoids.set_fixed_columns(static_cast<uint32_t>(flags.columns.size()));
@@ -109,6 +119,7 @@ absl::Status AddMatched(const MinimizeFlags& flags, const std::vector<std::strin
                         Matched* functional, v1::MinimizeRequest* request) {
   const absl::StatusOr<Signals> signals = AddSignals(flags, others, request);
   if (!signals.ok()) return signals.status();
+  BASEBAND_RETURN_IF_ERROR(CheckPairs(flags, *signals));
   functional->set_num_samples(signals->numbers / 2);
   functional->set_sampling_interval_s(flags.interval_s);
   return absl::OkStatus();

@@ -31,7 +31,6 @@ std::vector<std::string> ToArguments(int argc, const char* const* argv) {
       if (argument.size() > 2 && argument[0] == '-' && argument[1] != '-') argument.insert(0, "-");
     }
   }
-  std::reverse(arguments.begin(), arguments.end());
   return arguments;
 }
 

@@ -19,8 +19,8 @@ struct HealthFlags {
 
 void AddHealthFlags(CLI::App* app, HealthFlags* flags);
 
-// The arguments as CLI11 takes them, the last one first. To `health` flags may also be written as
-// grpc_health_probe has them, with one dash: -addr=127.0.0.1:50151.
+// The arguments behind the program's name. To `health` flags may also be written as
+// grpc_health_probe has them, with one dash: -addr=127.0.0.1:50151; here they have two.
 std::vector<std::string> ToArguments(int argc, const char* const* argv);
 
 }  // namespace baseband::ctl

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
+import fractions
+import functools
+import inspect
 import numbers
-from typing import Any, Optional
+import os
+import pathlib
+import reprlib
+import typing
+from typing import Any, Callable, Optional, TypeVar, Union, cast
+
+import numpy as np
+
+T = TypeVar("T")
 
 
-def check_type(name: str, value: Any, wanted: type, what: str) -> None:
+def check_type(name: str, value: Any, wanted: Any, what: str) -> None:
     """`what` is what the field has to be, in words."""
     if not isinstance(value, wanted):
-        raise TypeError(f"{name} {value!r} is {type(value).__name__}, not {what}")
+        raise TypeError(f"{name} {reprlib.repr(value)} is {type(value).__name__}, not {what}")
 
 
 def check_number(name: str, value: Any) -> None:
@@ -37,8 +49,9 @@ def check_each(name: str, values: Any, wanted: type) -> None:
 
 def check_many(name: str, values: Any, *one: type) -> None:
     """`values` is iterated later, and no single one of those types, which would be iterated, too."""
-    if isinstance(values, one):
+    if isinstance(values, (*one, str, bytes)):
         raise TypeError(f"{name} is one {type(values).__name__}, not an iterable of such: of one alone write [{name}]")
+    check_type(name, values, (collections.abc.Iterable, collections.abc.AsyncIterable), "an iterable")
 
 
 def check_positive(name: str, value: Optional[float]) -> None:
@@ -48,3 +61,74 @@ def check_positive(name: str, value: Optional[float]) -> None:
     check_number(name, value)
     if not value > 0:
         raise ValueError(f"{name} {value} is not > 0")
+
+
+_KINDS: dict[Any, tuple[Any, str]] = {
+    bool: ((bool, np.bool_), "True or False"),
+    bytes: (bytes, "bytes"),
+    float: (numbers.Real, "a number"),
+    fractions.Fraction: (numbers.Real, "a number"),
+    int: (numbers.Integral, "a whole number"),
+    pathlib.Path: (os.PathLike, "a path"),
+    str: (str, "a str"),
+    type(None): (type(None), "None"),
+}
+
+
+def _kind(hint: Any) -> Optional[tuple[Any, str]]:
+    """What an argument of that type hint has to be; None: its function looks at it, as of arrays and lists."""
+    origin = typing.get_origin(hint)
+    if origin is Union:
+        kinds = [_kind(part) for part in typing.get_args(hint)]
+        found = [kind for kind in kinds if kind is not None]
+        *words, last = dict.fromkeys(word for _, word in found) or [""]
+        text = f"{', '.join(words)} or {last}" if words else last
+        return (tuple(types for types, _ in found), text) if len(found) == len(kinds) else None
+    if origin is collections.abc.Callable:
+        return collections.abc.Callable, "callable"
+    hint = origin or hint
+    if hint in _KINDS:
+        return _KINDS[hint]
+    if not isinstance(hint, type) or not dataclasses.is_dataclass(hint):
+        return None
+    return hint, f"{'an' if hint.__name__[0] in 'AEIO' else 'a'} {hint.__name__}"
+
+
+def _nested(types: Any) -> tuple[Any, ...]:
+    return tuple(kind for part in types for kind in _nested(part)) if isinstance(types, tuple) else (types,)
+
+
+def _typed_call(function: Any, hints: Callable[[], dict[str, Any]]) -> Any:
+    signature = inspect.signature(function)
+
+    @functools.lru_cache(maxsize=None)
+    def wanted() -> dict[str, tuple[Any, str]]:  # at the first call, when all that the hints name is there
+        kinds = {name: _kind(hint) for name, hint in hints().items() if name in signature.parameters}
+        return {name: (_nested(kind[0]), kind[1]) for name, kind in kinds.items() if kind is not None}
+
+    def check(arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+        kinds = wanted()
+        for name, value in [*zip(signature.parameters, arguments), *options.items()]:
+            if name in kinds:
+                check_type(name, value, *kinds[name])
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        check(arguments, options)
+        return function(*arguments, **options)
+
+    @functools.wraps(function)
+    async def call_async(*arguments: Any, **options: Any) -> Any:
+        check(arguments, options)
+        return await function(*arguments, **options)
+
+    return call_async if inspect.iscoroutinefunction(function) else call
+
+
+def typed(made: T) -> T:
+    """`made`, a function or a dataclass, whose arguments are held against their type hints: numbers, texts, flags,
+    callables and dataclasses. TypeError as check_type() has it."""
+    if not isinstance(made, type):
+        return cast(T, _typed_call(made, lambda: typing.get_type_hints(made)))
+    made.__init__ = _typed_call(made.__init__, lambda: typing.get_type_hints(made))  # type: ignore[misc]
+    return cast(T, made)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Array, check_last, checked
+from ._checks import typed
 
 _FULL_SCALE = {"int8": 128.0, "int16": 32768.0}
 _LEAST, _MOST = 1024, 1 << 22  # samples that tell something, and that tell enough
@@ -73,6 +74,7 @@ class FrontEnd:
     def _circularity(self) -> complex:
         return -2 * self.image / (1 + abs(self.image) ** 2)
 
+    @typed
     def correct(self, samples: Array, *, dc: bool = True, iq: bool = True) -> Array:
         """The samples without offset and image, as complex64 (of real ones float32).
 

@@ -8,6 +8,7 @@ import grpc
 
 from ._calls import Calls
 from ._channels import SERVICE, Channels
+from ._checks import typed
 from ._request import Request
 from .errors import make_error
 from .minimize import Axis, Functional, Minimum, Progress, minimize_request
@@ -60,6 +61,7 @@ class SearchMethods:
 
     _calls: Calls
 
+    @typed
     def minimize(
         self,
         functional: Functional,
@@ -159,6 +161,7 @@ class SearchMethods:
                 raise make_error("CANCELLED", "progress returned False")
         raise make_error("INTERNAL", "the server ended the search without an answer")
 
+    @typed
     def search(
         self, request: Request[Union[Progress, Minimum]], options: CallOptions = _DEFAULT
     ) -> Iterator[Union[Progress, Minimum]]:

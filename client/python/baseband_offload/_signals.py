@@ -80,10 +80,10 @@ class SignalMethods:
         corrected : bool
             Also return the corrected symbols.
         curve : bool
-            Also return the metric against the frequency.
-        samples_per_symbol : int, float or fractions.Fraction, optional
+            Also return the metric against the frequency: that of the coarse stage, or of a sweep.
+        samples_per_symbol : int, float, fractions.Fraction or str, optional
             So many were received, 2 .. 16: they go through the matched filter, and their timing is found.
-            A fraction of terms up to 4096; a float is the one that it is but for rounding, 2.6 is 13/5.
+            A fraction of terms up to 4096; a float is the one that it is but for rounding, 2.6 is 13/5, as "13/5" is.
             Cycles per symbol then count symbols as they are, not nominal ones.
         roll_off : float, optional
             Of their root-raised-cosine pulses, 0.05 .. 1; of `taps`: their band ends at (1 + roll_off) / 2

@@ -67,20 +67,33 @@ def _check_address(server: str) -> None:
     """gRPC takes a scheme that it does not know for a name, and a port modulo 65536."""
     scheme, slashes, _ = server.partition("://")
     if slashes and scheme not in ("dns", "unix"):
-        raise ValueError(f"target {server!r}: it takes no {scheme}://, but HOST:PORT, unix:PATH or dns:///NAME:PORT")
+        raise ValueError(
+            f"target {server!r}: it takes no {scheme}://, but HOST:PORT, unix:PATH or dns:///NAME:PORT:"
+            f" leave {scheme}:// out"
+        )
     port = _port(server)
     if port.isascii() and port.isdigit() and not 1 <= int(port) <= 65535:
         raise ValueError(f"target {server!r}: port {port} is not in [1, 65535]")
 
 
+def _has_port(server: str) -> bool:
+    """Or a path. Without a port gRPC would take that of the web."""
+    rest = server[len("unix:") :] if server.startswith("unix:") else server.rpartition(":")[2]
+    return rest != "" and ":" in server
+
+
 def parse_target(target: str) -> Target:
-    """ValueError: `target` is empty, a URL of the web, or a list of what gRPC cannot take as a list."""
+    """ValueError: `target` is empty, has no port, is a URL of the web, or a list of what gRPC cannot take as a list."""
     if not target:
         raise ValueError("target is empty")
     servers = target.split(",")
     for server in servers:
         _check_address(server)
     if len(servers) == 1:
+        if not _has_port(target):
+            raise ValueError(
+                f"target {target!r} is not HOST:PORT, unix:PATH or a list ADDRESS:PORT,ADDRESS:PORT"
+            )
         return Target(target, target.startswith("dns:"), _is_same_host(target), _is_private(target))
     families = {_address(server, needs_port=True)[0] for server in servers}
     if families == {socket.AF_INET}:

@@ -14,7 +14,7 @@ from . import _messages
 from ._arrays import Array
 from ._async_methods import AsyncMethods
 from ._channels import SERVICE
-from ._checks import check_many, check_positive
+from ._checks import check_many, check_positive, typed
 from ._request import Request
 from .client import Client
 from .downconvert import Channel, Downconverted, Piece
@@ -80,9 +80,11 @@ class AsyncClient(AsyncMethods):
     async def close(self) -> None:
         await asyncio.to_thread(self._client.close)
 
+    @typed
     async def connect(self, timeout: float = 60.0) -> None:
         await asyncio.to_thread(self._client.connect, timeout)
 
+    @typed
     async def call(self, request: Request[T], options: CallOptions = _DEFAULT) -> T:
         message = b"".join(request.parts())
         deadline = time.monotonic() + options.timeout
@@ -139,6 +141,7 @@ class AsyncClient(AsyncMethods):
 
     # ---- streams and searches
 
+    @typed
     async def downconvert_stream(
         self,
         pieces: Union[Iterable[Union[Array, Piece]], AsyncIterable[Union[Array, Piece]]],
@@ -168,6 +171,7 @@ class AsyncClient(AsyncMethods):
         finally:
             stream.cancel()
 
+    @typed
     async def minimize(
         self,
         functional: Functional,
@@ -217,6 +221,7 @@ class AsyncClient(AsyncMethods):
             await steps.aclose()  # type: ignore[attr-defined]
         raise make_error("INTERNAL", "the server ended the search without an answer")
 
+    @typed
     async def search(
         self, request: Request[Union[Progress, Minimum]], options: CallOptions = _DEFAULT
     ) -> AsyncIterator[Union[Progress, Minimum]]:
@@ -229,6 +234,7 @@ class AsyncClient(AsyncMethods):
 
     # ---- many in flight
 
+    @typed
     async def submit(
         self,
         requests: Union[Iterable[Request[T]], AsyncIterable[Request[T]]],
@@ -271,13 +277,16 @@ class AsyncClient(AsyncMethods):
 
     # ---- the server
 
+    @typed
     async def get_capabilities(self, options: CallOptions = _DEFAULT) -> dict[str, Any]:
         request = Request("GetCapabilities", b"", (), lambda answer: _messages.to_dict(answer.message))
         return await self.call(request, options)
 
+    @typed
     async def constellation(self, name: str, options: CallOptions = _DEFAULT) -> npt.NDArray[np.complex64]:
         return await asyncio.to_thread(self._client.constellation, name, options)
 
+    @typed
     async def check_health(self, service: str = "", options: CallOptions = _DEFAULT) -> str:
         return await asyncio.to_thread(self._client.check_health, service, options)
 

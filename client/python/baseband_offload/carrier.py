@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _messages
 from ._arrays import Array, as_bytes, as_float32, checked, complex_bytes
-from ._checks import check_range, check_type, check_whole
+from ._checks import check_range, check_whole, typed
 from ._request import SOFT, Answer, Request, Timing
 
 _FORMATS = {"complex64": "float32", "float32": "float32", "float16": "float16", "int16": "int16"}
@@ -23,10 +23,11 @@ _FLOATS = (
 _TIMING_FLOATS = (
     "offset offset_stddev clock_error clock_error_stddev centre_stddev line spectrum_centre"
 ).split()
-Rate = Union[int, float, fractions.Fraction]
+Rate = Union[float, fractions.Fraction, str]
 _MOST_OF_FRACTION = 4096
 
 
+@typed
 @dataclasses.dataclass(frozen=True)
 class Sweep:
     """Of ``fine="sweep"``: candidates within +-`range` of the best bin, `step` apart, cycles per symbol.
@@ -41,6 +42,7 @@ class Sweep:
     interpolate: bool = False
 
 
+@typed
 @dataclasses.dataclass(frozen=True)
 class Pll:
     """Of ``fine="pll"``: noise bandwidth times symbol period, and damping."""
@@ -229,6 +231,7 @@ def _known(values: Array, positions: Optional[Sequence[int]]) -> Any:
     return _messages.message("KnownSymbols", positions=found, values=_pairs(values))
 
 
+@typed
 def recover_carrier_request(
     symbols: Array,
     constellation: Union[str, Array],
@@ -261,8 +264,12 @@ def recover_carrier_request(
         check_range("frame_symbols", shape[-1], 16, 1048576)
     else:
         check_range("frame_samples", shape[-1], 33, 16794010)  # at 2 and 16 a symbol
-    check_type("sweep", sweep, Sweep, "a Sweep")
-    check_type("pll", pll, Pll, "a Pll")
+    if sweep != Sweep() and fine.lower() != "sweep":
+        raise ValueError(f"sweep needs fine 'sweep', not {fine!r}")
+    if pll != Pll() and fine.lower() != "pll":
+        raise ValueError(f"pll needs fine 'pll', not {fine!r}")
+    if known is None and known_positions is not None:
+        raise ValueError("known_positions needs known, the symbols at these places")
     frames = shape[:-1]
     count = math.prod(frames)
     group = _messages.message(

@@ -11,7 +11,7 @@ from . import _messages
 from ._arrays import Array
 from ._calls import Calls
 from ._channels import SERVICE
-from ._checks import check_many, check_positive
+from ._checks import check_many, check_positive, typed
 from ._coding import CodingMethods
 from ._request import Answer as _Answer
 from ._request import Request, field_head
@@ -91,16 +91,19 @@ class Client(CodingMethods, SignalMethods, SearchMethods):
         """Ends all connections; what is in flight is Cancelled, and so is every call made afterwards."""
         self._calls.channels.close()
 
+    @typed
     def connect(self, timeout: float = 60.0) -> None:
         """Connects to a server, and waits for it: DeadlineExceeded after `timeout` seconds."""
         self._calls.channels.connect(timeout)
 
     # ---- operations
 
+    @typed
     def call(self, request: Request[T], options: CallOptions = _DEFAULT) -> T:
         """Sends `request`, made by `encode_request` and so on, or by `join`, and waits for its result."""
         return request.result(self._calls.unary(SERVICE + request.rpc, request.parts(), options))
 
+    @typed
     def downconvert_stream(
         self,
         pieces: Iterable[Union[Array, Piece]],
@@ -157,6 +160,7 @@ class Client(CodingMethods, SignalMethods, SearchMethods):
 
     # ---- many in flight
 
+    @typed
     def submit(
         self,
         requests: Iterable[Request[T]],
@@ -204,6 +208,7 @@ class Client(CodingMethods, SignalMethods, SearchMethods):
         )
         return cast(Iterator[Answer[T]], run(stream, iter(requests), in_flight, timeout))
 
+    @typed
     def open_submit_stream(
         self, *, response_timeout: float = 60.0, wait_for_ready: bool = False, priority: str = "normal"
     ) -> SubmitStream:
@@ -223,6 +228,7 @@ class Client(CodingMethods, SignalMethods, SearchMethods):
 
     # ---- the server
 
+    @typed
     def get_capabilities(self, options: CallOptions = _DEFAULT) -> dict[str, Any]:
         """What the server can do: the fields of GetCapabilitiesResponse by name.
 
@@ -235,6 +241,7 @@ class Client(CodingMethods, SignalMethods, SearchMethods):
         request = Request("GetCapabilities", b"", (), lambda answer: _messages.to_dict(answer.message))
         return request.result(self._calls.unary(SERVICE + request.rpc, [], options))
 
+    @typed
     def constellation(self, name: str, options: CallOptions = _DEFAULT) -> npt.NDArray[np.complex64]:
         """The points of a constellation; a point's index is its label.
 
@@ -248,6 +255,7 @@ class Client(CodingMethods, SignalMethods, SearchMethods):
         answer = _Answer("GetCapabilitiesResponse", self._calls.unary(SERVICE + "GetCapabilities", [header], options))
         return np.array(answer.message.carrier.points[0].points, np.float32).view(np.complex64)
 
+    @typed
     def check_health(self, service: str = "", options: CallOptions = _DEFAULT) -> str:
         """"serving", "not_serving" or "unknown", of one service, or of the whole server."""
         name = service.encode()

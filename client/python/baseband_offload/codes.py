@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from . import _messages
 from ._arrays import checked
-from ._checks import check_whole
+from ._checks import check_whole, typed
 
 # Of 24 block columns, the parity rows of 802.16e's and 802.11n's rates.
 _ROWS = {"1/2": 12, "2/3": 8, "2/3A": 8, "2/3B": 8, "3/4": 6, "3/4A": 6, "3/4B": 6, "5/6": 4}
@@ -54,6 +54,7 @@ class _Shape:
         raise NotImplementedError
 
 
+@typed
 @dataclasses.dataclass(frozen=True)
 class NrCode(_Shape):
     """5G NR, 3GPP TS 38.212 clause 5.3.2.
@@ -94,6 +95,7 @@ class NrCode(_Shape):
         return _messages.message("LdpcCode", nr=nr, parity_rows=self.parity_rows)
 
 
+@typed
 @dataclasses.dataclass(frozen=True)
 class WimaxCode(_Shape):
     """IEEE 802.16e-2005: `rate` "1/2", "2/3A", "2/3B", "3/4A", "3/4B" or "5/6"; `n` 576, 672, .., 2304."""
@@ -113,6 +115,7 @@ class WimaxCode(_Shape):
         return _messages.message("LdpcCode", wimax=_messages.message("WimaxCode", rate=rate, n=self.n))
 
 
+@typed
 @dataclasses.dataclass(frozen=True)
 class WifiCode(_Shape):
     """IEEE 802.11n-2009: `rate` "1/2", "2/3", "3/4" or "5/6"; `n` 648, 1296 or 1944."""
@@ -131,6 +134,7 @@ class WifiCode(_Shape):
         return _messages.message("LdpcCode", wifi=_messages.message("WifiCode", rate=rate, n=self.n))
 
 
+@typed
 @dataclasses.dataclass(frozen=True, eq=False)
 class CustomCode(_Shape):
     """A quasi-cyclic code of your own.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _messages
 from ._arrays import as_bytes, check_last, checked, pack, unpack
-from ._checks import check_whole
+from ._checks import check_whole, typed
 from ._request import SOFT, Answer, Request, Timing
 from .codes import LdpcCode, NrCode
 
@@ -56,6 +56,7 @@ class Decoded:
     timing: Timing
 
 
+@typed
 def quantize(llrs: npt.NDArray[np.floating[Any]], scale: float = 4.0) -> npt.NDArray[np.int8]:
     """LLRs as decode takes them: clip(round(scale * llrs), -127, 127).
 
@@ -80,8 +81,6 @@ def quantize(llrs: npt.NDArray[np.floating[Any]], scale: float = 4.0) -> npt.NDA
 
 def _check_code(code: LdpcCode, n_filler: int) -> int:
     """Information bits of a block."""
-    if not hasattr(code, "_message"):
-        raise TypeError(f"code is {type(code).__name__}, not NrCode, WimaxCode, WifiCode or CustomCode")
     check_whole("n_filler", n_filler, 0, code.k - 1)
     return code.k - n_filler
 
@@ -103,6 +102,7 @@ def _header(request: str, group: str, fields: dict[str, Any]) -> bytes:
     return bytes(_messages.message(request, groups=groups).SerializeToString())
 
 
+@typed
 def encode_request(
     bits: npt.NDArray[Any], code: LdpcCode, *, n_filler: int = 0, output: str = "parity", packed: bool = False
 ) -> Request[Encoded]:
@@ -127,6 +127,7 @@ def encode_request(
     return Request("Encode", header, (payload,), read)
 
 
+@typed
 def decode_request(
     llrs: npt.NDArray[np.int8],
     code: LdpcCode,

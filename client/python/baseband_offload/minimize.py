@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from . import _messages
 from ._arrays import Array, Bytes, as_bytes, checked
-from ._checks import check_each, check_number, check_range, check_type, check_whole
+from ._checks import check_each, check_number, check_range, check_type, check_whole, typed
 from ._request import Answer, Request, Timing
 
 
+@typed
 @dataclasses.dataclass(frozen=True)
 class Axis:
     """``begin + i * step`` for i = 0 .. count - 1; `name` is the expression's variable, or x, y, z, w."""
@@ -25,11 +26,14 @@ class Axis:
     name: str = ""
 
     @staticmethod
+    @typed
     def linspace(begin: float, end: float, count: int, name: str = "") -> Axis:
         """`count` >= 2 points from `begin` to `end`, both included."""
+        check_whole("count", count, 2, 2**40)
         return Axis(begin, (end - begin) / (count - 1), count, name)
 
 
+@typed
 @dataclasses.dataclass(frozen=True, eq=False)
 class Expression:
     """A formula: the contract has its language. `arrays` are float64, one-dimensional."""
@@ -39,7 +43,6 @@ class Expression:
     arrays: Mapping[str, Array] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_type("text", self.text, str, "a str")
         check_type("scalars", self.scalars, collections.abc.Mapping, "a dict of numbers by their names")
         check_type("arrays", self.arrays, collections.abc.Mapping, "a dict of arrays by their names")
         for name, value in self.scalars.items():
@@ -64,6 +67,7 @@ class Schwefel:
         return "schwefel", _messages.message("SchwefelFunctional"), ()
 
 
+@typed
 @dataclasses.dataclass(frozen=True, eq=False)
 class Sinusoids:
     """|y - H a|^2 at the best amplitudes a: a sinusoid for each axis, whose coordinate is its frequency in Hz.
@@ -96,6 +100,7 @@ class Sinusoids:
         return "sinusoids", message, tuple(as_bytes(array) for array in (y, *columns))
 
 
+@typed
 @dataclasses.dataclass(frozen=True, eq=False)
 class Chirp:
     """A chirp in the complex signal `y`. Axes: rate in Hz/s, frequency in Hz in the middle of the signal;
@@ -110,6 +115,7 @@ class Chirp:
         return "chirp", _messages.message("ChirpFunctional", **fields), (as_bytes(y),)
 
 
+@typed
 @dataclasses.dataclass(frozen=True, eq=False)
 class DelayDoppler:
     """The known signal `replica` in `y`. Axes: delay in s, Doppler shift in Hz."""
@@ -200,6 +206,7 @@ def _signal(name: str, value: Any, *dtypes: str, size: int = 0) -> Array:
     return array
 
 
+@typed
 def minimize_request(
     functional: Functional,
     axes: Sequence[Axis],
@@ -226,8 +233,6 @@ def minimize_request(
         check_range("progress_interval", progress_interval, 0.01, 60)
     if isinstance(functional, str):
         functional = Expression(functional)
-    if not hasattr(functional, "_field"):
-        raise TypeError(f"functional is {type(functional).__name__}, neither a text nor a functional")
     field, message, payload = functional._field()
     header = _messages.message(
         "MinimizeRequest",

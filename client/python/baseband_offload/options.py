@@ -7,7 +7,7 @@ import random
 import ssl
 from typing import Optional
 
-from ._checks import check_number, check_positive, check_type, check_whole
+from ._checks import check_positive, check_type, check_whole, typed
 from ._target import Target, parse_target
 from .errors import BasebandError, ResourceExhausted, Unavailable
 
@@ -45,10 +45,11 @@ class Tls:
     server_name: str = ""
 
     def __post_init__(self) -> None:
+        for field, text in (("tls.ca", self.ca), ("tls.cert", self.cert), ("tls.key", self.key)):
+            check_type(field, text, bytes, "bytes, the contents of a file")
         if bool(self.cert) != bool(self.key):
             raise ValueError("tls needs cert and key, or neither")
         for field, text in (("tls.ca", self.ca), ("tls.cert", self.cert)):
-            check_type(field, text, bytes, "bytes, the contents of a file")
             if not text:
                 continue
             try:  # gRPC would take anything, and then fail each handshake without a word
@@ -57,12 +58,12 @@ class Tls:
                 ssl.PEM_cert_to_DER_cert(text[begin:end].decode("ascii"))
             except ValueError:
                 raise ValueError(f"{field} holds no certificate in PEM") from None
-        check_type("tls.key", self.key, bytes, "bytes, the contents of a file")
         if self.key and b"PRIVATE KEY-----" not in self.key:
             raise ValueError("tls.key holds no private key in PEM")
         _check_token("tls.server_name", self.server_name)
 
 
+@typed
 @dataclasses.dataclass(frozen=True)
 class CallOptions:
     """What one call says of itself.
@@ -86,7 +87,6 @@ class CallOptions:
     request_id: str = ""
 
     def __post_init__(self) -> None:
-        check_number("timeout", self.timeout)
         check_positive("timeout", self.timeout)
         check_priority(self.priority)
         _check_token("request_id", self.request_id)
@@ -97,6 +97,7 @@ def check_priority(priority: str) -> None:
         raise ValueError(f"priority {priority!r} is not one of {', '.join(PRIORITIES)}")
 
 
+@typed
 @dataclasses.dataclass(frozen=True)
 class ClientOptions:
     """How a client connects; `Client` takes these by name."""
@@ -111,10 +112,7 @@ class ClientOptions:
     token: str = ""
 
     def __post_init__(self) -> None:
-        check_type("target", self.target, str, "a str")
         self._check_credentials(parse_target(self.target))
-        check_number("initial_backoff", self.initial_backoff)
-        check_number("max_backoff", self.max_backoff)
         if not 0 < self.initial_backoff <= self.max_backoff:
             raise ValueError("initial_backoff must be > 0 and at most max_backoff")
         for field, value, low, high in (
@@ -127,7 +125,6 @@ class ClientOptions:
     def _check_credentials(self, target: Target) -> None:
         _check_token("token", self.token)
         if self.tls is not None:
-            check_type("tls", self.tls, Tls, "a Tls")
             if self.target.startswith("unix:"):
                 raise ValueError("tls is for TCP targets: a Unix socket speaks none")
             if not self.tls.server_name and target.balanced and not self.target.startswith("dns:"):

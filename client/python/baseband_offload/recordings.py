@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _wav
 from ._arrays import Array
+from ._checks import typed
 from .downconvert import Channel
 from ._front_end import FrontEnd, front_end
 
@@ -24,6 +25,7 @@ _SIGMF = {"ci8": "ci8", "ci16_le": "ci16", "cf32_le": "cf32", "cu8": "cu8"}
 _SIGMF.update({"ri8": "i8", "ri16_le": "i16", "rf32_le": "f32", "ru8": "u8"})
 
 
+@typed
 @dataclasses.dataclass(frozen=True, eq=False)
 class Recording:
     """Samples as `Client.downconvert` and `Client.recover_carrier` take them.
@@ -50,10 +52,12 @@ class Recording:
         """What the receiver did to the samples: see `front_end`."""
         return front_end(self.samples)
 
+    @typed
     def corrected(self, *, dc: bool = True, iq: bool = True) -> Recording:
         """The same without offset and image: see `FrontEnd.correct`."""
         return dataclasses.replace(self, samples=self.front_end().correct(self.samples, dc=dc, iq=iq))
 
+    @typed
     def channel(self, radio_frequency: float, **parameters: Any) -> Channel:
         """A `Channel` at a radio frequency.
 
@@ -116,6 +120,7 @@ def _load(path: Path, name: str, zero: float, begin: int = 0, count: int = -1) -
     return found
 
 
+@typed
 def read_recording(path: Path, *, cu8_centre: float = 0.0) -> Recording:
     """Opens a recording by its name.
 
@@ -148,6 +153,7 @@ def read_recording(path: Path, *, cu8_centre: float = 0.0) -> Recording:
     return Recording(_load(path, name, cu8_centre or 127.5))
 
 
+@typed
 def read_wav(path: Path, *, cu8_centre: float = 0.0) -> Recording:
     """Opens a WAV, RF64 or BW64 file: two channels are I and Q, one is a real signal.
 
@@ -175,6 +181,7 @@ def read_wav(path: Path, *, cu8_centre: float = 0.0) -> Recording:
     return Recording(samples, head.sample_rate_hz, head.frequency_hz)
 
 
+@typed
 def read_sigmf(path: Path, *, cu8_centre: float = 0.0) -> Recording:
     """Opens a SigMF recording: NAME.sigmf-meta beside the samples in NAME.sigmf-data.
 

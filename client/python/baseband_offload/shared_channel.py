@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from . import _messages
 from ._arrays import Array, as_bytes, check_last, checked, complex_bytes
-from ._checks import check_whole
+from ._checks import check_whole, typed
 from ._request import Answer, Request, Timing
 
 _CRC_BITS = {"": 0, "24a": 24, "24b": 24, "16": 16}
 _OUTPUTS = {"bits": np.uint8, "float32": np.complex64, "float16": np.float16, "int16": np.int16}
 
 
+@typed
 @dataclasses.dataclass(frozen=True)
 class TransportBlock:
     """A transport block of UL-SCH or DL-SCH: 3GPP TS 38.212 clauses 6.2 and 7.2.
@@ -72,6 +73,7 @@ class TransportBlock:
         return _block(self, layers=self.layers, transport_block=block)
 
 
+@typed
 @dataclasses.dataclass(frozen=True)
 class CodeBlock:
     """One code block alone, in the terms of DPDK's bbdev.
@@ -128,6 +130,7 @@ class CodeBlock:
 Block = Union[TransportBlock, CodeBlock]
 
 
+@typed
 @dataclasses.dataclass(frozen=True)
 class Harq:
     """Soft bits of earlier transmissions that the server holds under `key`.
@@ -200,20 +203,15 @@ def _check_sent(name: str, sent: int, qm: int, layers: int) -> None:
         raise ValueError(f"{name} {sent} is not a multiple of layers * qm, {qm * layers}")
 
 
-def _check_block(block: Any) -> None:
-    if not hasattr(block, "_sent"):
-        raise TypeError(f"block {block!r} is {type(block).__name__}, neither a TransportBlock nor a CodeBlock")
-
-
 def _block(block: Block, **fields: Any) -> Any:
     return _messages.message("SharedChannelBlock", rv=block.rv, qm=block.qm, c_init=block.c_init, **fields)
 
 
+@typed
 def encode_shared_channel_request(
     data: npt.NDArray[np.uint8], block: Block, *, output: str = "bits", scale: float = 0.0
 ) -> Request[EncodedSharedChannel]:
     """A request of `Client.encode_shared_channel`."""
-    _check_block(block)
     data = checked("data", data, "uint8")
     check_last("data", data, block._bytes, "the bytes of a block")
     blocks = data.shape[:-1]
@@ -255,6 +253,7 @@ def _padded(array: Array, blocks: tuple[int, ...]) -> Array:
     return rows if missing == 0 else np.pad(rows, [(0, 0)] * len(blocks) + [(0, missing)])
 
 
+@typed
 def decode_shared_channel_request(
     received: Array,
     block: Block,
@@ -269,7 +268,6 @@ def decode_shared_channel_request(
     early_stop: str = "parity",
 ) -> Request[DecodedSharedChannel]:
     """A request of `Client.decode_shared_channel`."""
-    _check_block(block)
     array, blocks, name = _received(received, block)
     check_whole("max_iterations", max_iterations, 1, 100)
     if name.startswith("symbols") and noise_variance is None:

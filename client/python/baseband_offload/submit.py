@@ -14,7 +14,7 @@ from typing import Any, Generic, Iterator, Optional, TypeVar
 from . import _messages
 from ._arrays import Bytes
 from ._channels import Channels
-from ._checks import check_positive
+from ._checks import check_positive, typed
 from ._request import Request, field_head, split, varint
 from ._stream import Stream
 from .errors import BasebandError, Cancelled, DeadlineExceeded, Unavailable, make_error, numbered_error
@@ -150,6 +150,7 @@ class SubmitStream:
         """Requests without an answer yet."""
         return self._unanswered
 
+    @typed
     def submit(
         self,
         request: Request[T],

@@ -258,6 +258,12 @@ absl::StatusOr<carrier::Parameters> ParametersFromProto(const v1::CarrierGroup& 
   }
   parameters.want_corrected = message.corrected();
   parameters.want_curve = message.curve();
+  if (parameters.want_curve && parameters.coarse == carrier::Coarse::kNone &&
+      parameters.fine != carrier::Fine::kSweep) {
+    return absl::InvalidArgumentError(
+        "curve true, coarse COARSE_METHOD_NONE: without a coarse stage only FINE_METHOD_SWEEP has a"
+        " curve");
+  }
   return parameters;
 }
 

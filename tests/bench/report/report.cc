@@ -7,6 +7,7 @@
 #include <exception>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <system_error>
@@ -18,8 +19,12 @@
 #include "CLI/Formatter.hpp"
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
+#include "client/ctl/common/flag_names.h"
+#include "client/ctl/common/help_formatter.h"
+#include "client/ctl/common/options.h"
 #include "tests/bench/report/comparison.h"
 #include "tests/bench/report/figures.h"
 #include "tests/bench/report/measurement.h"
@@ -174,41 +179,57 @@ int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app(
       "Measures this machine's limits and every operation on it, and writes FOLDER/run.jsonl, "
-      "results.md, log.txt and pictures.");
+      "results.md, log.txt and pictures.",
+      "bench_report");
+  app.formatter(std::make_shared<ctl::HelpFormatter>());
   app.footer(
-      "Exit codes: 0 all is measured, and nothing is worse; 1 a program failed, or its result was "
-      "wrong; 2 wrong arguments, or a file that is no run; 3 something is worse than before or, "
-      "without --only, not measured any more.");
+      "Exit codes: 0 all is measured, and nothing is worse; 1 a program failed, or its result was\n"
+      "wrong; 2 wrong arguments, or a file that is no run; 3 something is worse than before or,\n"
+      "without --only, not measured any more.\n"
+      "\n"
+      "Examples:\n"
+      "  bench_report before --quick\n"
+      "  bench_report after --quick --compare=before/run.jsonl\n"
+      "  bench_report decoder --device=cpu --only=ldpc_decode_bench,nr_bench --turns=5\n"
+      "  bench_report page --from=before/run.jsonl");
   app.add_option("FOLDER", flags.folder,
                  "where the files go; made if it is missing, and must not have a run")
       ->required();
   app.add_flag("--quick", flags.quick,
                "a minute in place of several: fewer repetitions, so that other work shows more");
-  app.add_option("--device", flags.device, "cpu; cuda: the GPU as well; auto: cuda if there is one")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
-  std::set<std::string> programs;
-  for (const Step& step : StepsOf(/*gpu=*/true, /*quick=*/false)) programs.insert(step.program);
-  app.add_option("--only", flags.only, "of the benches these, PROGRAM,..")
+  app.add_option("--device", flags.device,
+                 "cpu; cuda: the GPU as well; auto: cuda if there is one (auto)")
+      ->check(ctl::OneOf({"auto", "cpu", "cuda"}))
+      ->type_name("DEVICE");
+  std::vector<std::string> programs;
+  for (const Step& step : StepsOf(/*gpu=*/true, /*quick=*/false)) {
+    if (!absl::c_linear_search(programs, step.program)) programs.push_back(step.program);
+  }
+  app.add_option("--only", flags.only,
+                 absl::StrCat("these alone, PROGRAM,..: ", absl::StrJoin(programs, ", "), " (all)"))
       ->delimiter(',')
       ->allow_extra_args(false)  // what follows is FOLDER
       ->type_name("PROGRAM")
-      ->check(CLI::IsMember(programs).description(""));
-  app.add_option("--turns", flags.turns,
-                 "through all of it, of which the best counts; without it 2, or 1 if --quick")
-      ->check(CLI::Range(1, 100));
-  app.add_option("--commit", flags.commit, "what is measured; else git says");
-  app.add_option(
-      "--compare", flags.compare,
-      "the run.jsonl of an earlier run: what got worse, measured up to three times more");
+      ->check(ctl::OneOf(programs));
+  ctl::AddNumber(&app, "--turns", "N", &flags.turns, ctl::Between(1, 100),
+                 "through all of it, of which the best counts (2, or 1 if --quick)");
+  app.add_option("--commit", flags.commit, "what is measured (git says)")->type_name("NAME");
+  app.add_option("--compare", flags.compare,
+                 "the run.jsonl of an earlier run: what got worse, measured up to three times more")
+      ->type_name("FILE");
   CLI::Option* const from =
-      app.add_option("--from", flags.from, "write the page of this run.jsonl; measure nothing");
+      app.add_option("--from", flags.from, "write the page of this run.jsonl; measure nothing")
+          ->type_name("FILE");
   for (const char* name : {"--quick", "--device", "--only", "--turns", "--commit"}) {
     from->excludes(name);
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kWrongArguments;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    const std::string flag = ctl::UnknownFlag(app);
+    EndAsWrong(
+        absl::StrCat(flag.empty() ? error.what() : flag, "\nbench_report --help tells more."));
   }
   return Report(flags);
 }

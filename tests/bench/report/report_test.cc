@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/ldpc/code.h"
@@ -153,7 +154,18 @@ TEST_F(ReportTest, FlagsThatCannotBeFollowedAreRefusedBeforeAnythingIsMeasured) 
   EXPECT_THAT(output, HasSubstr("--only=limits_gpu_bench needs a GPU: --device=cpu"));
   EXPECT_EQ(ExitCode({"--device=cpu", "--only=nr_bench,limits_gpu_bench", folder_}, &output), 2);
   EXPECT_THAT(output, HasSubstr("--only=limits_gpu_bench needs a GPU: --device=cpu"));
+  for (const auto& [argument, told] : std::vector<std::pair<std::string, std::string>>{
+           {"--turns=0", "bench_report: --turns 0 is not in [1, 100]\n"},
+           {"--only=nr_benc", "'nr_benc' is not one of limits_bench, "},
+           {"--only=nr_benc", "; did you mean nr_bench?\n"},
+           {"--device=gpu", "'gpu' is not one of auto, cpu, cuda"},
+           {"--devic=cpu", "bench_report: unknown flag --devic; did you mean --device?\n"}}) {
+    EXPECT_EQ(ExitCode({folder_, argument}, &output), 2);
+    EXPECT_THAT(output, HasSubstr(told)) << argument;
+  }
   EXPECT_FALSE(std::filesystem::exists(folder_));
+  EXPECT_EQ(ExitCode({"--help"}, &output), 0);
+  EXPECT_THAT(output, HasSubstr("\nExamples:\n  bench_report "));
 }
 
 TEST_F(ReportTest, AQuickRunIsNotHeldAgainstAFullOne) {

@@ -1,13 +1,17 @@
 // The parts of recover, carrier-signal and carrier-bench that need no server.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "client/ctl/carrier/carrier_flags.h"
 #include "client/ctl/carrier/carrier_report.h"
 #include "client/ctl/carrier/carrier_signal.h"
@@ -69,6 +73,35 @@ TEST(CarrierFlagsTest, AFlagOfAnotherMethodIsRefusedWithTheMethodItNeeds) {
   flags.coarse = "known";
   flags.power = 8;
   EXPECT_THAT(ToCarrierGroup(flags), IsInvalid("--power needs --coarse=power"));
+}
+
+// Of every value that `enumeration` has, UNSPECIFIED apart: `FINE_METHOD_SWEEP` is sweep.
+void ExpectNamesOfTheContract(const google::protobuf::EnumDescriptor* enumeration,
+                              std::string CarrierFlags::*flag,
+                              const std::function<int(const v1::CarrierGroup&)>& value) {
+  const std::string prefix(absl::StripSuffix(enumeration->value(0)->name(), "UNSPECIFIED"));
+  for (int i = 1; i < enumeration->value_count(); ++i) {
+    std::string name = absl::AsciiStrToLower(enumeration->value(i)->name());
+    name = name.substr(prefix.size());
+    for (const std::string& spelt : {name, absl::StrReplaceAll(name, {{"_", "-"}})}) {
+      CarrierFlags flags = Qpsk();
+      flags.*flag = spelt;
+      const auto group = ToCarrierGroup(flags);
+      ASSERT_TRUE(group.ok()) << group.status();
+      EXPECT_EQ(value(*group), enumeration->value(i)->number()) << spelt;
+    }
+  }
+}
+
+TEST(CarrierFlagsTest, EveryStageIsCalledWhatTheContractCallsIt) {
+  ExpectNamesOfTheContract(v1::CoarseMethod_descriptor(), &CarrierFlags::coarse,
+                           [](const v1::CarrierGroup& group) { return group.coarse(); });
+  ExpectNamesOfTheContract(v1::AmplitudeWeight_descriptor(), &CarrierFlags::amplitude,
+                           [](const v1::CarrierGroup& group) { return group.amplitude(); });
+  ExpectNamesOfTheContract(v1::FineMethod_descriptor(), &CarrierFlags::fine,
+                           [](const v1::CarrierGroup& group) { return group.fine(); });
+  ExpectNamesOfTheContract(v1::PhaseReference_descriptor(), &CarrierFlags::reference,
+                           [](const v1::CarrierGroup& group) { return group.reference(); });
 }
 
 TEST(CarrierFlagsTest, UnknownNamesAreRefusedWithTheKnownOnes) {

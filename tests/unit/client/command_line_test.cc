@@ -2,8 +2,10 @@
 // numbers and times in the one way of options.h, and every help text is fit to be read.
 #include "client/ctl/command_line.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -12,6 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/common/options.h"
+#include "client/ctl/common/positionals.h"
 #include "client/ctl/common/session.h"
 #include "tests/support/matchers.h"
 #include "tests/support/test_files.h"
@@ -20,6 +23,7 @@ namespace baseband::ctl {
 namespace {
 
 using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::Le;
 
 constexpr size_t kColumns = 100;
@@ -179,6 +183,80 @@ TEST_F(CommandLineTest, HelpOfACommandIsWhatItsFlagPrints) {
     EXPECT_EQ(help, Printed({name, "--help"}));
     EXPECT_THAT(help, HasSubstr(absl::StrCat("basebandctl ", name))) << help;
   }
+}
+
+// What `basebandctl ARGUMENTS` is refused with.
+std::string RefusalOf(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "basebandctl");
+  CommandLine line("1.2.3");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(line.Run(static_cast<int>(arguments.size()), arguments.data()), kBadArguments);
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST_F(CommandLineTest, HelpOfWhatIsNoCommandIsRefusedHoweverItIsAskedFor) {
+  for (const std::vector<const char*>& arguments : std::vector<std::vector<const char*>>{
+           {"minimze"},
+           {"minimze", "--help"},
+           {"--help", "minimze"},
+           {"minimze", "-h"},
+           {"minimze", "--version"},
+           {"help", "minimze"},
+           {"help", "minimze", "--help"},
+           {"--json", "minimze", "--axis", "x=0:1:2", "--help"}}) {
+    EXPECT_THAT(RefusalOf(arguments), HasSubstr("'minimze' is no command; did you mean minimize?"))
+        << absl::StrJoin(arguments, " ");
+  }
+  EXPECT_THAT(RefusalOf({"status", "--help"}),
+              HasSubstr("'status' is no command; did you mean health, info, top?"));
+}
+
+// Behind an option of several values, too, which CLI11 lets a `--` end without more.
+TEST_F(CommandLineTest, WhatIsBehindTwoDashesIsNoFlagToAnyCommand) {
+  const auto parsed = [](std::vector<std::string> arguments) {
+    CommandLine line("1.2.3");
+    MarkPositionals(line.app(), &arguments);
+    CLI::App* const command = line.app().get_subcommand(arguments[0]);
+    std::reverse(arguments.begin(), arguments.end());
+    try {
+      line.app().parse(std::move(arguments));
+    } catch (const CLI::ParseError&) {  // "--axis is required"
+    }
+    std::vector<std::string> found;
+    for (const CLI::Option* const option : command->get_options()) {
+      if (!option->get_positional()) continue;
+      for (const std::string& result : option->results()) found.push_back(WithoutMark(result));
+    }
+    return found;
+  };
+  int commands = 0;
+  for (const CLI::App* const command :
+       line_.app().get_subcommands([](const CLI::App*) { return true; })) {
+    if (!HasPositional(*command)) continue;
+    ++commands;
+    const std::string& name = command->get_name();
+    EXPECT_THAT(parsed({name, "--", "-h"}), ElementsAre("-h")) << name;
+    EXPECT_THAT(parsed({name, "--json", "--", "--help"}), ElementsAre("--help")) << name;
+    for (const CLI::Option* const option : command->get_options()) {
+      if (option->get_positional() || option->get_expected_max() == 0) continue;
+      const std::string flag = option->get_name();
+      EXPECT_THAT(parsed({name, flag, "1", "--", "-x"}), ElementsAre("-x")) << name << flag;
+      EXPECT_THAT(parsed({name, flag + "=1", "--", "-x"}), ElementsAre("-x")) << name << flag;
+    }
+  }
+  EXPECT_GE(commands, 10);
+  EXPECT_THAT(parsed({"verify", "a", "--", "-b", "--c"}), ElementsAre("a", "-b", "--c"));
+}
+
+TEST_F(CommandLineTest, WhatIsNoFlagAndLooksLikeOneIsRefusedWithWhereItGoes) {
+  for (const char* argument : {"-x^2", "--x", "-(x-1)^2"}) {
+    EXPECT_THAT(RefusalOf({"minimize", argument, "--axis", "x=0:1:2"}),
+                HasSubstr(absl::StrCat("unknown flag ", argument,
+                                       "; what begins with - and is no flag goes to the end,"
+                                       " behind --")));
+  }
+  EXPECT_THAT(RefusalOf({"info", "-x"}), HasSubstr("unknown flag -x\n"));
+  EXPECT_THAT(RefusalOf({"info", "--", "-x"}), HasSubstr("unexpected argument -x\n"));
 }
 
 // One text in one line, without what marks words in a guide.

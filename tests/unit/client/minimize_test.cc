@@ -101,6 +101,22 @@ TEST(MinimizeHelpTest, SaysHowLargeAFormulaMayBe) {
                           HasSubstr(absl::StrCat("sums ", minimize::kMaxSumDepth, " deep"))));
 }
 
+TEST(ToMinimizeRequestTest, ASignalThatEndsBetweenIAndQIsRefusedByItsNumbers) {
+  MinimizeFlags flags;
+  flags.signal = FileOfTest("odd.txt", "1 2 3");
+  flags.replica = flags.signal;
+  flags.axes = {"c=0:1:9", "f=0:1:9"};
+  for (const char* builtin : {"chirp", "delay-doppler", "sinusoids"}) {
+    flags.builtin = builtin;
+    flags.is_complex = true;
+    EXPECT_THAT(ToMinimizeRequest(flags).status().message(),
+                HasSubstr("odd.txt has 3 numbers, not a multiple of the 2 of a sample (I, then Q)"))
+        << builtin;
+  }
+  flags.is_complex = false;
+  EXPECT_TRUE(ToMinimizeRequest(flags).ok());  // real sinusoids
+}
+
 TEST(ToMinimizeRequestTest, SignalsAreIThenQ) {
   MinimizeFlags flags;
   flags.builtin = "chirp";

@@ -55,9 +55,17 @@ TEST(TargetTest, UrlsOfTheWebAndPortsThatAreNoneAreRefused) {
     EXPECT_THAT(ParseTarget(target), IsInvalid(" is not in [1, 65535]")) << target;
   }
   for (const char* target : {"dns:///gpu1:50151", "unix:///run/basebandd.sock", "unix:/a:99999",
-                             "[fd00::1]:50151", "gpu1", "fd00::0", "fd00::99999", "dns:///fd00::0",
+                             "[fd00::1]:50151", "fd00::0", "fd00::99999", "dns:///fd00::0",
                              "dns://8.8.8.8:53/gpu1:50151", "unix-abstract:a:0"}) {
     EXPECT_THAT(ParseTarget(target).status(), IsOk()) << target;
+  }
+}
+
+TEST(TargetTest, WhatHasNoPortIsRefused) {
+  for (const char* target : {"gpu1", "127.0.0.1", "localhost", "gpu1:", "unix:", "-3"}) {
+    EXPECT_THAT(ParseTarget(target),
+                IsInvalid("' is not HOST:PORT, unix:PATH or a list ADDRESS:PORT,ADDRESS:PORT"))
+        << target;
   }
 }
 
@@ -76,7 +84,7 @@ TEST(TargetTest, TheSameHostIsRecognised) {
 TEST(TargetTest, PrivateAreSocketsAndLiteralLoopbackAddressesOnly) {
   for (const char* target :
        {"unix:/run/basebandd.sock", "unix:///run/basebandd.sock", "unix-abstract:basebandd",
-        "127.0.0.1:50151", "127.0.0.1", "127.255.255.254:1", "[::1]:50151", "[::ffff:127.0.0.1]:1",
+        "127.0.0.1:50151", "127.255.255.254:1", "[::1]:50151", "[::ffff:127.0.0.1]:1",
         "[::ffff:7f00:1]:1", "[0:0:0:0:0:0:0:1]:1", "ipv4:127.0.0.1:1", "ipv6:[::1]:1",
         "ipv6:%5B::1%5D:1", "dns:127.0.0.1:1", "dns:///127.0.0.1:1", "dns:///[::1]:1",
         "127.0.0.1:1,127.0.0.2:1", "[::1]:1,[::1]:2"}) {

@@ -61,6 +61,13 @@ int OpenFails(const FakeRingFaults& faults, int of_server = 0) {
   return OpenFails(server.path(), basebandd_options(), &server, of_server);
 }
 
+TEST(OpenTest, AUrlIsRefusedWithWhatToWriteInstead) {
+  EXPECT_EQ(OpenFails("http://127.0.0.1:50151"), -EINVAL);
+  EXPECT_STREQ(basebandd_error(), "path takes no http://, but PATH or unix:PATH: leave it out");
+  EXPECT_EQ(OpenFails("unix:grpc:///run/shm.sock"), -EINVAL);
+  EXPECT_THAT(basebandd_error(), HasSubstr("path takes no grpc://"));
+}
+
 TEST(OpenTest, WithDefaultsLendsSixteenMebibytes) {
   const FakeRingServer server;
   basebandd_connection* connection = nullptr;

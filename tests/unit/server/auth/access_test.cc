@@ -84,7 +84,7 @@ TEST(AccessRuleTest, IdsOfUnixAreNoNamesOfCertificates) {
 }
 
 TEST(AccessRuleTest, WhatIsNoRuleIsRefused) {
-  EXPECT_THAT(Refusal("root=x"), HasSubstr("role 'root' is not one of user|admin|metrics"));
+  EXPECT_THAT(Refusal("root=x"), HasSubstr("role 'root' is not one of user, admin, metrics"));
   EXPECT_THAT(Refusal("metrics=x"), HasSubstr("tokens only"));
   EXPECT_THAT(Refusal("user=uid:-1"), HasSubstr("not in [0, 4294967295]"));
   for (const char* text :

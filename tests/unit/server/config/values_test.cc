@@ -55,7 +55,32 @@ TEST(ConfigTest, SwitchesStandAloneOrTakeTrueAndFalse) {
   EXPECT_TRUE(Parse({"--allow-plaintext-network=true"})->config.allow_plaintext_network);
   EXPECT_FALSE(Parse({"--allow-plaintext-network=false"})->config.allow_plaintext_network);
   EXPECT_THAT(Refusal({"--allow-plaintext-network=maybe"}),
-              HasSubstr("--allow-plaintext-network maybe is not one of true|false"));
+              HasSubstr("--allow-plaintext-network maybe is not one of true, false"));
+}
+
+TEST(ConfigTest, AWordThatIsNoneOfAListIsRefusedWithTheListAndTheNearest) {
+  EXPECT_EQ(Refusal({"--completion=blok"}),
+            "--completion blok is not one of spin, block, resident; did you mean block?");
+  EXPECT_EQ(Refusal({}, {"BASEBANDD_LOG_FORMAT="}),
+            "BASEBANDD_LOG_FORMAT '' is not one of text, json");
+  EXPECT_EQ(Refusal({"--allow=root=*"}),
+            "--allow root=* is refused: role 'root' is not one of user, admin, metrics");
+}
+
+TEST(ConfigTest, AFlagWithoutItsValueIsToldWhatItTakesAndNoOtherFlagIsTakenForIt) {
+  for (const Setting& setting : Settings()) {
+    if (setting.is_switch) continue;
+    const std::string flag = FlagOf(setting);
+    const std::string told = flag + " needs a value, " + setting.value;
+    EXPECT_EQ(Refusal({flag.c_str()}), told);
+    EXPECT_EQ(Refusal({"--slow=2s", flag.c_str(), "--help"}), told);
+    if (setting.name == "metrics_listen") continue;  // nothing means off
+    EXPECT_EQ(Refusal({(flag + "=").c_str()}), told);
+  }
+  EXPECT_EQ(Refusal({"--config"}), "--config needs a value, FILE");
+  EXPECT_EQ(Refusal({"--memory-mib", "-3"}), "--memory-mib -3 is not in [0, 16777216]");
+  EXPECT_EQ(Refusal({"--check-config=3"}), "--check-config takes no value, and has 3");
+  EXPECT_EQ(Refusal({"--help=lanes"}), "--help takes no value, and has lanes");
 }
 
 TEST(ConfigTest, NumbersOutsideTheirRangeAreRefusedByPlaceValueAndRange) {
@@ -108,7 +133,7 @@ TEST(ConfigTest, MebibytesAreCountedWithoutASuffix) {
   EXPECT_EQ(Refusal({"--staging-mib=50k"}),
             "--staging-mib 50k is not in [1, 65536]: it takes whole MiB, without a unit");
   EXPECT_EQ(Refusal({}, {"BASEBANDD_QUEUE_MIB="}),
-            "BASEBANDD_QUEUE_MIB  is not in [1, 65536]: it takes whole MiB, without a unit");
+            "BASEBANDD_QUEUE_MIB '' is not in [1, 65536]: it takes whole MiB, without a unit");
 }
 
 TEST(ConfigTest, EveryNumberRefusesTheValuesBesideItsRange) {
