@@ -93,10 +93,10 @@ BASEBAND_HOST_DEVICE inline bool DataLock(const ModelView& model, const FramePla
 inline constexpr double kDataMargin = 5.0;
 // Known symbols at distances of g say the same of carriers 1 / g apart, and the one in reach need
 // not be the one that was sent. Data at another than their own look like noise, so that an estimate
-// makes more of that and expects little of them; amplitudes and known symbols know of no such
-// noise. What data say at a wrong carrier is as much below 0 as it is above at the right one.
+// makes more of that and expects little of them; their amplitudes know of no such noise. What data
+// say at a wrong carrier is as much below 0 as it is above at the right one.
 inline constexpr double kDataJudgeReach = 10.0;
-inline constexpr double kLeastShareOfBest = 0.5;
+inline constexpr double kLeastShareOfFirst = 0.5;
 BASEBAND_HOST_DEVICE inline bool MayBeBeyondReach(const Parameters& parameters,
                                                   const FramePlan& plan) {
   return parameters.coarse == Coarse::kKnown && plan.known_limit < 0.5;
@@ -114,8 +114,9 @@ BASEBAND_HOST_DEVICE inline Lock LockByData(const ModelView& model, const Parame
       data_fit + FitByKnownIsOffBy(found.known, 5.0) < kLeastFitShare * expected.data_fit) {
     return Lock::kBadFit;
   }
-  if (MayBeBeyondReach(parameters, plan) && expected.best_data_fit > kDataJudgeReach &&
-      data_fit + FitByKnownIsOffBy(found.known, 3.0) < kLeastShareOfBest * expected.best_data_fit) {
+  if (MayBeBeyondReach(parameters, plan) && expected.first_data_fit > kDataJudgeReach &&
+      data_fit + FitByKnownIsOffBy(found.known, 3.0) <
+          kLeastShareOfFirst * expected.first_data_fit) {
     return Lock::kBadFit;
   }
   if (!RestsOnDataAlone(model, parameters, found, covariance)) return Lock::kLocked;

@@ -10,7 +10,6 @@
 #include "kernels/carrier/math/decisions_math.h"
 #include "kernels/carrier/math/frame_plan.h"
 #include "kernels/carrier/math/hypothesis_math.h"
-#include "kernels/carrier/math/known_math.h"
 #include "kernels/carrier/math/newton_math.h"
 #include "kernels/carrier/math/pll_math.h"
 #include "kernels/carrier/math/recover_math.h"
@@ -67,11 +66,11 @@ struct Findings {
 
 // What a frame like this should show, and what chance does.
 struct Expected {
-  double snr_db = 0.0;         // of the soft decisions' noise
-  double frame_snr_db = 0.0;   // SnrOfFrame
-  double fit = 0.0;            // ExpectedFrameFit
-  double data_fit = 0.0;       // of the symbols that are not known, if some are
-  double best_data_fit = 0.0;  // the most of that by what else tells of the noise: MayBeBeyondReach
+  double snr_db = 0.0;          // of the soft decisions' noise
+  double frame_snr_db = 0.0;    // SnrOfFrame
+  double fit = 0.0;             // ExpectedFrameFit
+  double data_fit = 0.0;        // of the symbols that are not known, if some are
+  double first_data_fit = 0.0;  // the same in first_noise, where that was measured
   double ln_trials = 0.0;
   double ln_half_bins = 0.0;
 };
@@ -118,9 +117,9 @@ BASEBAND_HOST_DEVICE inline Expected ExpectedOf(const ModelView& model,
   if (found.symbols_known) {
     const int data = num_symbols - found.known.count;
     expected.data_fit = data * ExpectedFit(model, expected.snr_db);
-    double noise = NoiseByKnown(found.known, found.apart);
-    if (!parameters.has_expected_snr) noise = fmin(noise, found.first_noise);
-    expected.best_data_fit = data * ExpectedFit(model, -10.0 * log10(noise));
+    if (!parameters.has_expected_snr) {
+      expected.first_data_fit = data * ExpectedFit(model, -10.0 * log10(found.first_noise));
+    }
   }
   expected.ln_trials = LnTrials(plan, NumCandidates(parameters, num_symbols));
   if (parameters.coarse != Coarse::kNone) expected.ln_half_bins = log(plan.half_bins);

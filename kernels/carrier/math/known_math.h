@@ -100,13 +100,6 @@ BASEBAND_HOST_DEVICE inline double FitByKnownIsOffBy(const KnownMoments& known, 
   return 0.03 * known.count + deviations * 0.32 * sqrt(static_cast<double>(known.count));
 }
 
-// The most noise that known symbols tell of, by how far they are turned from what was received: of
-// a mean of T of 1/2 a symbol, or less, and three deviations of what so many make of it.
-BASEBAND_HOST_DEVICE inline double NoiseByKnown(const KnownMoments& known, double apart) {
-  const double count = fmax(static_cast<double>(known.count), 1.0);
-  return fmax(4.0 * apart / count * (1.0 + 3.0 * sqrt(2.0 / count)), kLeastKnownNoise);
-}
-
 // Where the known symbols' own line leaves the phase at the frame's further end so unsure, as a
 // part of the angle between two points, it may come to rest at others than those that were sent;
 // and the data say the less against that, the nearer it is.
