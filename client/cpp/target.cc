@@ -71,7 +71,7 @@ bool IsSameHost(const std::string& target) {
   for (const char* prefix : {"localhost:", "dns:///localhost:", "dns:localhost:"}) {
     if (absl::StartsWith(target, prefix)) return true;
   }
-  return target == "localhost" || IsPrivate(target);
+  return IsPrivate(target);
 }
 
 bool AreAddresses(int family, const std::vector<std::string>& servers) {
@@ -116,8 +116,10 @@ absl::Status CheckAddress(absl::string_view address) {
 
 // Or a path. Without a port gRPC would take that of the web.
 bool HasPort(absl::string_view server) {
-  if (absl::ConsumePrefix(&server, "unix:")) return !server.empty();
-  return absl::StrContains(server, ':') && !absl::EndsWith(server, ":");
+  for (const char* path : {"unix:", "unix-abstract:", "vsock:"}) {
+    if (absl::ConsumePrefix(&server, path)) return !server.empty();
+  }
+  return !PortOf(server).empty();
 }
 
 }  // namespace

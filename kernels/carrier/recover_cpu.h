@@ -81,7 +81,7 @@ class FrameRecovery {
   KnownMoments known_moments_;
   HalfBin half_;
   double received_rms_ = 0.0;
-  double first_noise_ = 1.0;  // by the amplitudes alone
+  double first_snr_db_ = 0.0;  // by the amplitudes alone
   uint32_t histogram_[kAmplitudeBins];
   double line_energy_ = 0.0;
   Line lines_[kKnownPeaks];

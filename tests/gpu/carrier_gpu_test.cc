@@ -179,7 +179,7 @@ TEST_F(CarrierGpuTest, BadAndSilentFramesAreSaidToBeSoAndHarmNoOther) {
     parameters.sweep_step = 5e-6;
     parameters.want_corrected = true;
     parameters.want_curve = true;
-    std::vector<Frame> frames(4, FrameOf(*model, parameters, 3000, 1));
+    std::vector<Frame> frames(4, FrameOf(*model, parameters, 3000, 1, Pilots::kDvbS2));
     const auto set = [&](size_t frame, size_t number, float value) {
       std::memcpy(frames[frame].symbols.data() + 4 * number, &value, sizeof(value));
     };

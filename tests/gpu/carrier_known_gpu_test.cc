@@ -79,7 +79,7 @@ TEST_F(CarrierGpuTest, RightKnownSymbolsAreTheSameWhereverTheyLie) {
   for (const char* const name : {"QPSK", "16APSK 3/4", "64APSK 132/180"}) {
     const ModelPtr model = MakeModel(name);
     for (const KnownPlaces& places :
-         {Header(40), Header(300), Header(900), Middle(90), BothEnds(20), BothEnds(64),
+         {Header(1), Header(40), Header(300), Header(900), Middle(90), BothEnds(20), BothEnds(64),
           Blocks(36, 250), Blocks(4, 130), Blocks(1, 16)}) {
       for (const Coarse coarse : {Coarse::kPower, Coarse::kKnown}) {
         SCOPED_TRACE(std::string(name) + ", " + places.name + ", coarse " +
@@ -105,6 +105,36 @@ TEST_F(CarrierGpuTest, RightKnownSymbolsAreTheSameWhereverTheyLie) {
         const std::vector<Recovered> gpu = CompareAll(*model, parameters, frames);
         for (size_t i = 0; i < gpu.size(); ++i) {
           EXPECT_TRUE(gpu[i].result.lock == Lock::kLocked || !suits[i]) << "frame " << i;
+        }
+      }
+    }
+  }
+}
+
+// What the amplitudes promise of data counts here: at a carrier that single ones cannot tell from
+// the one in their reach, whether or not the SNR is told.
+TEST_F(CarrierGpuTest, ACarrierBeyondTheReachOfSingleOnesIsTheSame) {
+  for (const char* const name : {"QPSK", "16APSK 3/4"}) {
+    const ModelPtr model = MakeModel(name);
+    for (const bool expects : {false, true}) {
+      for (const double reaches : {0.5, 1.5}) {
+        SCOPED_TRACE(std::string(name) + (expects ? ", SNR told, " : ", ") +
+                     std::to_string(reaches) + " of the reach");
+        Parameters parameters;
+        parameters.coarse = Coarse::kKnown;
+        parameters.has_expected_snr = expects;
+        parameters.expected_snr_db = 20.0F;
+        std::vector<Frame> frames;
+        for (const int num_symbols : {500, 1000, 2049, 9000}) {
+          for (uint64_t seed = 1; seed <= 5; ++seed) {
+            testing::FrameSpec spec =
+                SpecAbove(*Constellation::FromName(name), num_symbols, 8.0, seed);
+            spec.frequency = reaches * 0.5 / 16;
+            frames.push_back(ToFrame(parameters, MakeFrame(spec, Blocks(1, 16))));
+          }
+        }
+        for (const Recovered& recovered : CompareAll(*model, parameters, frames)) {
+          EXPECT_EQ(recovered.result.lock == Lock::kLocked, reaches < 1.0);
         }
       }
     }

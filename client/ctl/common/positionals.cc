@@ -32,12 +32,17 @@ void MarkPositionals(const CLI::App& root, std::vector<std::string>* arguments) 
   const auto dashes = std::find(arguments->begin(), arguments->end(), "--");
   const std::vector<const CLI::App*> commands =
       root.get_subcommands([](const CLI::App*) { return true; });
-  const auto command = std::find_if(commands.begin(), commands.end(), [&](const CLI::App* one) {
-    return std::find(arguments->begin(), dashes, one->get_name()) != dashes;
-  });
-  if (dashes == arguments->end() || command == commands.end()) return;
+  const CLI::App* command = nullptr;
+  // Commands' names behind the first are values.
+  for (auto argument = arguments->begin(); argument != dashes && command == nullptr; ++argument) {
+    const auto named = std::find_if(commands.begin(), commands.end(), [&](const CLI::App* one) {
+      return one->get_name() == *argument;
+    });
+    if (named != commands.end()) command = *named;
+  }
+  if (dashes == arguments->end() || command == nullptr) return;
   for (auto behind = dashes + 1; behind != arguments->end(); ++behind) behind->insert(0, 1, kMark);
-  if (!TakesMore(**command, arguments->begin(), dashes)) arguments->erase(dashes);
+  if (!TakesMore(*command, arguments->begin(), dashes)) arguments->erase(dashes);
 }
 
 void TakeMarksOff(CLI::App* root) {

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "client/ctl/common/files.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/step_range.h"
 #include "client/ctl/minimize/number_files.h"
@@ -84,9 +85,9 @@ absl::StatusOr<Signals> AddSignals(const MinimizeFlags& flags,
     const auto other = ReadNumbers(path);
     if (!other.ok()) return other.status();
     if (other->numbers.size() != signal->numbers.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " has ", other->numbers.size(),
-                                                     " numbers, ", flags.signal, " ",
-                                                     signal->numbers.size()));
+      return absl::InvalidArgumentError(
+          absl::StrCat(InputName(path), " has ", other->numbers.size(), " numbers, ",
+                       InputName(flags.signal), " ", signal->numbers.size()));
     }
     Append(other->numbers, request->mutable_payload());
   }
@@ -96,7 +97,7 @@ absl::StatusOr<Signals> AddSignals(const MinimizeFlags& flags,
 // Of what is of samples: that the file does not end between I and Q.
 absl::Status CheckPairs(const MinimizeFlags& flags, const Signals& signals) {
   if (signals.numbers % 2 == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(flags.signal, " has ", signals.numbers,
+  return absl::InvalidArgumentError(absl::StrCat(InputName(flags.signal), " has ", signals.numbers,
                                                  " numbers, not a multiple of the 2 of a sample"
                                                  " (I, then Q)"));
 }

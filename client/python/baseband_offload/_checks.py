@@ -49,9 +49,11 @@ def check_each(name: str, values: Any, wanted: type) -> None:
 
 def check_many(name: str, values: Any, *one: type) -> None:
     """`values` is iterated later, and no single one of those types, which would be iterated, too."""
-    if isinstance(values, (*one, str, bytes)):
+    if isinstance(values, one):
         raise TypeError(f"{name} is one {type(values).__name__}, not an iterable of such: of one alone write [{name}]")
-    check_type(name, values, (collections.abc.Iterable, collections.abc.AsyncIterable), "an iterable")
+    wanted = "an iterable of " + " or ".join(kind.__name__ for kind in one)
+    texts = isinstance(values, (str, bytes))
+    check_type(name, None if texts else values, (collections.abc.Iterable, collections.abc.AsyncIterable), wanted)
 
 
 def check_positive(name: str, value: Optional[float]) -> None:

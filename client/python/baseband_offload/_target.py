@@ -60,7 +60,7 @@ def _is_private(server: str) -> bool:
 
 def _is_same_host(server: str) -> bool:
     names = ("localhost:", "dns:///localhost:", "dns:localhost:")
-    return server == "localhost" or server.startswith(names) or _is_private(server)
+    return server.startswith(names) or _is_private(server)
 
 
 def _check_address(server: str) -> None:
@@ -78,8 +78,8 @@ def _check_address(server: str) -> None:
 
 def _has_port(server: str) -> bool:
     """Or a path. Without a port gRPC would take that of the web."""
-    rest = server[len("unix:") :] if server.startswith("unix:") else server.rpartition(":")[2]
-    return rest != "" and ":" in server
+    scheme, _, rest = server.partition(":")
+    return rest != "" if scheme in ("unix", "unix-abstract", "vsock") else _port(server) != ""
 
 
 def parse_target(target: str) -> Target:

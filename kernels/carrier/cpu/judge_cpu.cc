@@ -61,7 +61,7 @@ void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
   found.points = plan_.points;
   found.symbols_known = symbols_known();
   found.known = known_moments_;
-  found.first_noise = first_noise_;
+  found.first_snr_db = first_snr_db_;
   found.estimate = estimate_;
   found.sums = sums_;
   found.sums_table = sums_table_;

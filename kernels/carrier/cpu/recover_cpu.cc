@@ -55,11 +55,11 @@ void FrameRecovery::StartSnr() {
     }
     log_likelihood[k] = sum;
   }
-  const double snr_db = parameters_.has_expected_snr
-                            ? static_cast<double>(parameters_.expected_snr_db)
-                            : SnrOfAmplitudes(view_, log_likelihood);
-  SetSnr(view_, received_rms_ * received_rms_, snr_db, &estimate_);
-  first_noise_ = estimate_.noise;
+  first_snr_db_ = SnrOfAmplitudes(view_, log_likelihood);
+  SetSnr(view_, received_rms_ * received_rms_,
+         parameters_.has_expected_snr ? static_cast<double>(parameters_.expected_snr_db)
+                                      : first_snr_db_,
+         &estimate_);
 }
 
 Information FrameRecovery::InformationOf(int table) const {

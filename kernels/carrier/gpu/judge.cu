@@ -53,7 +53,7 @@ __device__ Findings FindingsOf(const RecoverTask& task, const FrameView& frame,
   found.points = 1 << task.log2_line;
   found.symbols_known = static_cast<bool>(frame.known);
   found.known = state.known;
-  found.first_noise = state.estimate.noise;
+  found.first_snr_db = state.first_snr_db;
   found.estimate = settled.estimate;
   found.sums = settled.sums;
   found.sums_table = settled.sums_table;

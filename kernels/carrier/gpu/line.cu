@@ -246,14 +246,18 @@ __global__ void __launch_bounds__(kTeamThreads)
     const FrequencyRange range = RangeOf(task, frame, &memory);
     if (!bad && !silent) {
       CountAmplitudes(&team, frame, mean_square, &memory);
-      if (!task.parameters.has_expected_snr) CompareAmplitudes(task.model, &memory);
+      const bool expects = task.parameters.has_expected_snr;
+      const bool compares = !expects || frame.known;
+      if (compares) CompareAmplitudes(task.model, &memory);
       __syncthreads();
       if (threadIdx.x == 0) {
-        const double snr_db = task.parameters.has_expected_snr
-                                  ? static_cast<double>(task.parameters.expected_snr_db)
-                                  : SnrOfAmplitudes(task.model, memory.log_likelihood);
+        const double first_snr_db =
+            compares ? SnrOfAmplitudes(task.model, memory.log_likelihood) : 0.0;
+        if (team.rank() == 0) state->first_snr_db = first_snr_db;
         Estimate start;
-        SetSnr(task.model, mean_square, snr_db, &start);
+        SetSnr(task.model, mean_square,
+               expects ? static_cast<double>(task.parameters.expected_snr_db) : first_snr_db,
+               &start);
         memory.estimate = start;
       }
       // Meanwhile, for they take as long.

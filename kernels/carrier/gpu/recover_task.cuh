@@ -67,6 +67,7 @@ struct FrameState {
   SpectrumSearch search;      // S1, if the line is transformed
   double line_energy = 0.0;   // S2: sum |x_n|^2
   double received_rms = 0.0;  // S1
+  double first_snr_db = 0.0;  // S1, by the amplitudes alone; if something is known
   int32_t num_peaks = 0;      // 0 from S1, then S3
   int32_t num_lines = 0;      // S3
   double best_lambda = 0.0;

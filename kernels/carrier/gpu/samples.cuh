@@ -166,6 +166,7 @@ struct KnownView {
  private:
   __device__ static uint32_t PlaceOf(uint32_t n) { return n / kTile * 32 + n % 32; }
 };
+
 // Writes symbols in the format and scale of the input.
 struct SampleWriter {
   uint8_t* data = nullptr;

@@ -18,11 +18,12 @@ namespace baseband::carrier {
 // Data that chose between carriers near each other say this share of what they should, or it is one
 // that is right for a part of the frame only.
 inline constexpr double kLeastShareBesideKnown = 0.7;
+// From so many nats on data are a judge.
+inline constexpr double kDataJudges = 30.0;
 // Whether peaks that were not looked at may be as good as the best: the weakest of those that were,
 // of which there was no room for more, could be within kClose of it (`power` of its half bin over
 // E), and the symbols that are not known are no judge (`data_fit`: what they should say). A few
 // known symbols here and there have many side peaks.
-inline constexpr double kDataJudges = 30.0;
 BASEBAND_HOST_DEVICE inline bool MayHaveMissedPeaks(double power, double best_lambda,
                                                     double data_fit) {
   return power > 0.0 && power / static_cast<double>(kHalfBinShare) > best_lambda - kClose &&
@@ -76,14 +77,14 @@ BASEBAND_HOST_DEVICE inline bool AreTooFewToTell(const ModelView& model, const F
          fmin(angle * angle, 4.0) * found.known.energy[0] < kMostOfFew * found.estimate.noise;
 }
 
-// Whether data make a lock as they would without known symbols. These add trials, the phases that
-// they tell apart, of which data see as many as without them; one or two do not add as much fit.
+// Whether data make a lock as they would without known symbols. These add trials, the carriers and
+// phases that they tell apart; a few do not add as much fit.
 BASEBAND_HOST_DEVICE inline bool DataLock(const ModelView& model, const FramePlan& plan,
                                           const Findings& found, const Expected& expected,
                                           double data_fit, const FitLimit& limit) {
   if (!found.symbols_known || plan.known_line || !AreTooFewToTell(model, found)) return false;
   FitLimit of_data = limit;
-  of_data.chance -= log(static_cast<double>(model.symmetry));
+  of_data.chance -= expected.ln_trials - expected.ln_blind_trials;
   return of_data.Admits(data_fit, expected.data_fit);
 }
 
@@ -93,13 +94,19 @@ BASEBAND_HOST_DEVICE inline bool DataLock(const ModelView& model, const FramePla
 inline constexpr double kDataMargin = 5.0;
 // Known symbols at distances of g say the same of carriers 1 / g apart, and the one in reach need
 // not be the one that was sent. Data at another than their own look like noise, so that an estimate
-// makes more of that and expects little of them; their amplitudes know of no such noise. What data
-// say at a wrong carrier is as much below 0 as it is above at the right one.
-inline constexpr double kDataJudgeReach = 10.0;
+// makes more of that and expects little of them; their amplitudes know of no such noise. From so
+// many nats on that these promise, a half is asked for; but no more than nothing and chance, for
+// they do not know a phase's unrest, either.
+inline constexpr double kLeastFirstDataFit = 10.0;
 inline constexpr double kLeastShareOfFirst = 0.5;
-BASEBAND_HOST_DEVICE inline bool MayBeBeyondReach(const Parameters& parameters,
-                                                  const FramePlan& plan) {
-  return parameters.coarse == Coarse::kKnown && plan.known_limit < 0.5;
+inline constexpr double kNextToNothing = 20.0;
+BASEBAND_HOST_DEVICE inline bool IsBeyondReach(const Parameters& parameters, const FramePlan& plan,
+                                               const Findings& found, const Expected& expected,
+                                               double data_fit) {
+  if (parameters.coarse != Coarse::kKnown || !(plan.known_limit < 0.5)) return false;
+  return expected.first_data_fit > kLeastFirstDataFit &&
+         data_fit + FitByKnownIsOffBy(found.known, 3.0) <
+             fmin(kLeastShareOfFirst * expected.first_data_fit, kNextToNothing);
 }
 
 // What the symbols that are not known say against a lock: kLocked if nothing. `data_fit`:
@@ -114,11 +121,7 @@ BASEBAND_HOST_DEVICE inline Lock LockByData(const ModelView& model, const Parame
       data_fit + FitByKnownIsOffBy(found.known, 5.0) < kLeastFitShare * expected.data_fit) {
     return Lock::kBadFit;
   }
-  if (MayBeBeyondReach(parameters, plan) && expected.first_data_fit > kDataJudgeReach &&
-      data_fit + FitByKnownIsOffBy(found.known, 3.0) <
-          kLeastShareOfFirst * expected.first_data_fit) {
-    return Lock::kBadFit;
-  }
+  if (IsBeyondReach(parameters, plan, found, expected, data_fit)) return Lock::kBadFit;
   if (!RestsOnDataAlone(model, parameters, found, covariance)) return Lock::kLocked;
   if (parameters.coarse == Coarse::kKnown &&
       (!judges || data_fit < kLeastShareBesideKnown * expected.data_fit)) {

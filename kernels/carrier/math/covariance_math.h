@@ -79,17 +79,20 @@ struct LineSpread {
 
 // Of a line of known symbols, which may be few: a line through two leaves no residuals, through a
 // few not enough to tell the noise by. That of all symbols, `noise`, makes of the known ones what
-// is known of maximum likelihood; the line is no surer than that.
+// is known of maximum likelihood; neither phase nor slope is surer than that. A single one tells
+// nothing of the slope: half a turn.
 BASEBAND_HOST_DEVICE inline Covariance LineOfFew(const Covariance& line, const KnownMoments& known,
                                                  double noise) {
   const double determinant = known.energy[0] * known.energy[2] - known.energy[1] * known.energy[1];
-  Covariance least;
-  least.phase = 0.5 * noise / known.energy[0];
+  Covariance least = {0.5 * noise / known.energy[0], 0.0, 0.25 * kTurn * kTurn};
   if (determinant > 1e-9 * known.energy[0] * known.energy[2]) {
     const double scale = 0.5 * noise / determinant;
     least = {scale * known.energy[2], -scale * known.energy[1], scale * known.energy[0]};
   }
-  return least.slope > line.slope || least.phase > line.phase ? least : line;
+  const bool surer_phase = line.phase < least.phase;
+  const bool surer_slope = line.slope < least.slope;
+  if (surer_phase == surer_slope) return surer_phase ? least : line;
+  return {fmax(line.phase, least.phase), 0.0, fmax(line.slope, least.slope)};
 }
 
 // Noise below kMaxSnrDb is not told from none: the least variance of a phase.

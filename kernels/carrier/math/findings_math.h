@@ -39,11 +39,11 @@ struct Findings {
   int points = 0;  // of the FFT
   bool symbols_known = false;
   KnownMoments known;
-  double first_noise = 1.0;  // S1's, by the amplitudes alone
-  Estimate estimate;         // of the last round, its step included
-  FitSums<double> sums;      // of the last round, GainOfStep included
-  int sums_table = 0;        // that they were made in
-  Information information;   // UsedInformation there
+  double first_snr_db = 0.0;  // S1's, by the amplitudes alone, if something is known
+  Estimate estimate;          // of the last round, its step included
+  FitSums<double> sums;       // of the last round, GainOfStep included
+  int sums_table = 0;         // that they were made in
+  Information information;    // UsedInformation there
   Covariance line;  // of the line where the estimate is, for methods that take it from there
   PllFound loop;    // Fine::kPll
   double coarse_frequency = 0.0;
@@ -70,8 +70,9 @@ struct Expected {
   double frame_snr_db = 0.0;    // SnrOfFrame
   double fit = 0.0;             // ExpectedFrameFit
   double data_fit = 0.0;        // of the symbols that are not known, if some are
-  double first_data_fit = 0.0;  // the same in first_noise, where that was measured
+  double first_data_fit = 0.0;  // the same at first_snr_db
   double ln_trials = 0.0;
+  double ln_blind_trials = 0.0;  // without what known symbols tell apart
   double ln_half_bins = 0.0;
 };
 
@@ -99,10 +100,10 @@ BASEBAND_HOST_DEVICE inline double ExpectedFrameFit(const ModelView& view,
 
 // ln of the number of frequencies and phases that were tried: half bins of the line within
 // +-max_frequency, or 1; candidates of a sweep, or 1; aliases; branches.
-BASEBAND_HOST_DEVICE inline double LnTrials(const FramePlan& plan, int candidates) {
+BASEBAND_HOST_DEVICE inline double LnTrials(const FramePlan& plan, int candidates, int branches) {
   const double aliases =
-      fmin(floor(2.0 * plan.reach * plan.line_power) + 1.0, static_cast<double>(plan.branches));
-  return log(fmax(plan.half_bins, 1.0) * candidates * plan.branches * aliases);
+      fmin(floor(2.0 * plan.reach * plan.line_power) + 1.0, static_cast<double>(branches));
+  return log(fmax(plan.half_bins, 1.0) * candidates * branches * aliases);
 }
 
 BASEBAND_HOST_DEVICE inline Expected ExpectedOf(const ModelView& model,
@@ -117,11 +118,11 @@ BASEBAND_HOST_DEVICE inline Expected ExpectedOf(const ModelView& model,
   if (found.symbols_known) {
     const int data = num_symbols - found.known.count;
     expected.data_fit = data * ExpectedFit(model, expected.snr_db);
-    if (!parameters.has_expected_snr) {
-      expected.first_data_fit = data * ExpectedFit(model, -10.0 * log10(found.first_noise));
-    }
+    expected.first_data_fit = data * ExpectedFit(model, found.first_snr_db);
   }
-  expected.ln_trials = LnTrials(plan, NumCandidates(parameters, num_symbols));
+  const int candidates = NumCandidates(parameters, num_symbols);
+  expected.ln_trials = LnTrials(plan, candidates, plan.branches);
+  expected.ln_blind_trials = LnTrials(plan, candidates, model.power / model.symmetry);
   if (parameters.coarse != Coarse::kNone) expected.ln_half_bins = log(plan.half_bins);
   return expected;
 }
