@@ -87,7 +87,9 @@ void SetOptions(int symmetry, Random& random, v1::CarrierGroup* group) {
   }
   group->set_reference(static_cast<v1::PhaseReference>(random.Below(4)));
   group->set_corrected(OneIn(2, random));
-  group->set_curve(OneIn(3, random));
+  const bool has_curve =
+      group->coarse() != v1::COARSE_METHOD_NONE || group->fine() == v1::FINE_METHOD_SWEEP;
+  group->set_curve(OneIn(3, random) && has_curve);
   if (OneIn(2, random)) group->set_symbol_rate_hz(LogBetween(1.0, 1e9, random));
 }
 
