@@ -193,7 +193,7 @@ class ArgumentsTest(unittest.TestCase):
         self.assertEqual({zc for zc in range(-1, 500) if is_taken(zc)}, sizes)
 
     def test_what_is_no_port_is_not_checked_as_one(self):
-        for target in ("unix:/a:99999", "unix-abstract:a:0", "fd00::0", "dns:///fd00::99999", "[fd00::1]:50151"):
+        for target in ("unix:/a:99999", "unix-abstract:a:0", "vsock:1:0", "[fd00::1]:50151"):
             with self.subTest(target):
                 bo.Client(target).close()
 
@@ -207,6 +207,8 @@ class ArgumentsTest(unittest.TestCase):
             "'127.0.0.1' is not HOST:PORT": {"target": "127.0.0.1"},
             "'foo:' is not HOST:PORT": {"target": "foo:"},
             "'unix:' is not HOST:PORT": {"target": "unix:"},
+            "'dns:///gpu1' is not HOST:PORT": {"target": "dns:///gpu1"},
+            "'fd00::99999' is not HOST:PORT": {"target": "fd00::99999"},
             "port 99999 is not in [1, 65535]": {"target": "127.0.0.1:99999"},
             "port 0 is not in [1, 65535]": {"target": "unixhost:0"},
             "port 70000 is not in [1, 65535]": {"target": "dns://8.8.8.8:53/gpu1:70000"},

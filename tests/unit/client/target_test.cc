@@ -54,15 +54,17 @@ TEST(TargetTest, UrlsOfTheWebAndPortsThatAreNoneAreRefused) {
         "dns://8.8.8.8:53/gpu1:70000", "[fd00::1]:65536", "ipv6:%5Bfd00::1%5D:0", "unixhost:0"}) {
     EXPECT_THAT(ParseTarget(target), IsInvalid(" is not in [1, 65535]")) << target;
   }
-  for (const char* target : {"dns:///gpu1:50151", "unix:///run/basebandd.sock", "unix:/a:99999",
-                             "[fd00::1]:50151", "fd00::0", "fd00::99999", "dns:///fd00::0",
-                             "dns://8.8.8.8:53/gpu1:50151", "unix-abstract:a:0"}) {
+  for (const char* target :
+       {"dns:///gpu1:50151", "unix:///run/basebandd.sock", "unix:/a:99999", "[fd00::1]:50151",
+        "dns://8.8.8.8:53/gpu1:50151", "unix-abstract:a:0", "vsock:1:0"}) {
     EXPECT_THAT(ParseTarget(target).status(), IsOk()) << target;
   }
 }
 
 TEST(TargetTest, WhatHasNoPortIsRefused) {
-  for (const char* target : {"gpu1", "127.0.0.1", "localhost", "gpu1:", "unix:", "-3"}) {
+  for (const char* target :
+       {"gpu1", "127.0.0.1", "localhost", "gpu1:", "unix:", "-3", "dns:///gpu1", "[fd00::1]",
+        "fd00::0", "fd00::99999", "dns:///fd00::0"}) {
     EXPECT_THAT(ParseTarget(target),
                 IsInvalid("' is not HOST:PORT, unix:PATH or a list ADDRESS:PORT,ADDRESS:PORT"))
         << target;
