@@ -81,10 +81,13 @@ bool AreAddresses(int family, const std::vector<std::string>& servers) {
   return true;
 }
 
+// Of addresses that have no port.
+constexpr absl::string_view kPortless[] = {"unix:", "unix-abstract:", "vsock:"};
+
 // What gRPC takes for the port; empty: it takes none. Of two colons and more without brackets, all
 // are an IPv6 address's.
 absl::string_view PortOf(absl::string_view address) {
-  for (const char* scheme : {"unix:", "unix-abstract:", "vsock:"}) {
+  for (const absl::string_view scheme : kPortless) {
     if (absl::StartsWith(address, scheme)) return "";
   }
   address = WithoutScheme(address);
@@ -116,8 +119,8 @@ absl::Status CheckAddress(absl::string_view address) {
 
 // Or a path. Without a port gRPC would take that of the web.
 bool HasPort(absl::string_view server) {
-  for (const char* path : {"unix:", "unix-abstract:", "vsock:"}) {
-    if (absl::ConsumePrefix(&server, path)) return !server.empty();
+  for (const absl::string_view scheme : kPortless) {
+    if (absl::ConsumePrefix(&server, scheme)) return !server.empty();
   }
   return !PortOf(server).empty();
 }

@@ -1,6 +1,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "client/ctl/carrier/carrier_report.h"
@@ -22,18 +23,18 @@ nlohmann::ordered_json OrNull(double value, bool is_known) {
 bool HasPeak(const v1::CarrierResult& result) { return result.peak_ratio() != 0; }
 
 // "no_peak" and so on, for programs.
+// A value's name without what all of its enum's begin with: "known_symbols".
+std::string NameOf(absl::string_view value, absl::string_view prefix) {
+  return absl::AsciiStrToLower(absl::StripPrefix(value, prefix));
+}
 std::string NameOfLock(v1::CarrierLock lock) {
-  const std::string name = v1::CarrierLock_Name(lock);
-  return absl::AsciiStrToLower(absl::StripPrefix(name, "CARRIER_LOCK_"));
+  return NameOf(v1::CarrierLock_Name(lock), "CARRIER_LOCK_");
 }
 std::string NameOfLock(v1::TimingLock lock) {
-  const std::string name = v1::TimingLock_Name(lock);
-  return absl::AsciiStrToLower(absl::StripPrefix(name, "TIMING_LOCK_"));
+  return NameOf(v1::TimingLock_Name(lock), "TIMING_LOCK_");
 }
-
 std::string NameOfCoarse(v1::CoarseMethod coarse) {
-  const std::string name = v1::CoarseMethod_Name(coarse);
-  return absl::AsciiStrToLower(absl::StripPrefix(name, "COARSE_METHOD_"));
+  return NameOf(v1::CoarseMethod_Name(coarse), "COARSE_METHOD_");
 }
 
 }  // namespace
